@@ -2,11 +2,14 @@
 
 import os
 import signal
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from browser import launched, visited
 from hypothesis import settings
+
+from highrelief._engine.limits import limits
 
 pytest.register_assert_rewrite("page_checks")
 
@@ -51,6 +54,13 @@ def golden_folder():
     if not folder.is_dir():
         pytest.skip(f"no reference outputs in {folder}; set HIGHRELIEF_DATA to the data folder beside them")
     return folder
+
+
+@pytest.fixture
+def force():
+    """Change limits of the package until the end of the test: ``force(band=64)``."""
+    with ExitStack() as stack:
+        yield lambda **values: stack.enter_context(limits(**values))
 
 
 @pytest.fixture

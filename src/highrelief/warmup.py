@@ -23,12 +23,12 @@ from sklearn.utils.validation import has_fit_parameter
 import highrelief
 
 from ._engine.layout import Packed
-from ._engine.missing import MOST_IN_NETWORK, MissingValues
+from ._engine.limits import limits
+from ._engine.missing import MissingValues
 from ._engine.neighbors import Neighborhood
 from ._engine.pair_sums import Coefficients, PositiveMargins, WeightedBlocks, WeightedRows
 from ._engine.radius import RadiusNeighborhoods
 from ._engine.scaling import MissingMask, Scaling
-from ._engine.search import BAND
 from ._engine.soft import PairwiseDistances, SoftNeighborhoods
 from ._kernels.cache import kernel_folder
 from ._kernels.jit import ALL_KERNELS
@@ -180,7 +180,7 @@ def _with_missing(X: NDArray[Any]) -> NDArray[Any]:
 
 def _use_many_samples(dtype: str) -> None:
     """Run the kernel that sorts the values of more samples than small tables have."""
-    n_samples = MOST_IN_NETWORK + 1
+    n_samples = limits.max_network_samples + 1
     missing_mask, X = MissingMask.extract(
         _with_missing(np.arange(2.0 * n_samples).reshape(-1, 2).astype(dtype)), 1
     )
@@ -215,7 +215,7 @@ def _tables(dtype: str) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
     random = np.random.default_rng(0)
     shapes = [(150, 6), (12, 300)]
     if dtype == "int8":  # lists of neighbors do not depend on the dtype
-        shapes.append((BAND + 4, 5))  # enough features for few ties
+        shapes.append((limits.band + 4, 5))  # enough features for few ties
     for n_samples, n_features in shapes:
         y = np.arange(n_samples) % 3
         genotypes = random.integers(0, 3, size=(n_samples, n_features))

@@ -62,9 +62,8 @@ def two_workers():
 
 
 @pytest.fixture
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(table_module, "MIN_BLOCK_COLUMNS", 64)
-    monkeypatch.setattr(table_module, "MIN_BLOCK_ROWS", 16)
+def small_blocks(force):
+    force(min_dask_columns=64, min_dask_rows=16)
 
 
 @in_turn(pytest.mark.parametrize("weighter", WEIGHTERS), way=table_module.PARTITIONS)

@@ -188,18 +188,18 @@ def test_few_features(estimator: Any, heights: tuple[int, ...]) -> None:
     penalty=["l1", "l2"],
 )
 def test_frel(
-    loss: str, penalty: str, positive: bool, heights: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+    loss: str, penalty: str, positive: bool, heights: tuple[int, ...], force: Callable[..., None]
 ) -> None:
     estimator = FREL(solver="exact", alpha=0.01, loss=loss, penalty=penalty, positive=positive)
     X, y = table()
     assert_same(estimator, X, y, heights)
     # What would be brought here stays with the workers.
-    monkeypatch.setattr(row_engine, "_MAX_GATHERED_BYTES", 0)
+    force(max_gathered_bytes=0)
     assert_same(clone(estimator).set_params(class_weight="balanced"), X, y, CHUNKS[1], sample_weight=copies())
 
 
-def test_frel_with_more_features_than_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_engine, "_MAX_GATHERED_BYTES", 0)
+def test_frel_with_more_features_than_samples(force: Callable[..., None]) -> None:
+    force(max_gathered_bytes=0)
     X, y = table()
     wide = np.hstack([X, np.random.default_rng(8).standard_normal((N_SAMPLES, 300))])
     for loss in ("log", "hinge"):

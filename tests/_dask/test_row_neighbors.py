@@ -16,11 +16,11 @@ dask = pytest.importorskip("dask")
 
 from highrelief import FREL, LFE, Relief, ReliefF  # noqa: E402
 from highrelief._dask import row_neighbors, table  # noqa: E402
+from highrelief._engine.limits import Limits  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
 #: As they are where no test changes them.
-MAX_EXTRA_TIES, MAX_LISTED_PAIRS = row_neighbors.MAX_EXTRA_TIES, row_neighbors._MAX_LISTED_PAIRS
 N_SAMPLES = 130
 HEIGHTS = (50, 1, 79)
 #: A sample of the first class unlike all others there.
@@ -28,10 +28,10 @@ ALONE = 100
 
 
 @pytest.fixture(autouse=True)
-def by_rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def by_rows(monkeypatch: pytest.MonkeyPatch, force: Callable[..., None]) -> Iterator[None]:
     """Have small tables cut by rows, blocks that are the chunks, and anchors taken a few at a time."""
     monkeypatch.setattr(table, "_resized", lambda sizes, least, most: list(sizes))
-    monkeypatch.setattr(row_neighbors, "_MAX_LISTED_PAIRS", 2000)
+    force(max_listed_pairs=2000)
     with dask.config.set({table.CONFIG_KEY: "rows", "scheduler": "threads"}):
         yield
 
@@ -96,9 +96,9 @@ def assert_same(
 
 
 @pytest.fixture(autouse=True)
-def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_room(force: Callable[..., None]) -> None:
     """Have lists cut wherever somebody is tied with the last who is not needed."""
-    monkeypatch.setattr(row_neighbors, "MAX_EXTRA_TIES", 0)
+    force(max_extra_ties=0)
 
 
 def n_looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -172,10 +172,9 @@ def test_margins_of_samples() -> None:
 # Memory
 
 
-def test_memory_does_not_grow_with_the_pairs_that_are_tied(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_does_not_grow_with_the_pairs_that_are_tied(force: Callable[..., None]) -> None:
     """Half of all pairs are equally far. Lists of them took 62 MB; all distances would take 23 MB."""
-    monkeypatch.setattr(row_neighbors, "MAX_EXTRA_TIES", MAX_EXTRA_TIES)
-    monkeypatch.setattr(row_neighbors, "_MAX_LISTED_PAIRS", MAX_LISTED_PAIRS)
+    force(max_extra_ties=Limits.max_extra_ties, max_listed_pairs=Limits.max_listed_pairs)
     n, y = 2400, np.arange(2400) % 2
     X = da.from_array((np.random.default_rng(0).random((n, 1)) < 0.5).astype(float), chunks=(300, 1))
     with dask.config.set(num_workers=1):

@@ -9,9 +9,9 @@ from highrelief._engine.arrays import cached_bytes, empty
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept(monkeypatch):
+def nothing_kept(monkeypatch, force):
     monkeypatch.setattr(arrays_module, "_free", {})
-    monkeypatch.setattr(arrays_module, "SMALL", 0)
+    force(min_cached_bytes=0)
 
 
 def _address(array):
@@ -59,8 +59,8 @@ def test_little_is_not_put_into_much_memory():
     assert cached_bytes() >= 800_000
 
 
-def test_nothing_is_kept_of_small_arrays(monkeypatch):
-    monkeypatch.setattr(arrays_module, "SMALL", 8000)
+def test_nothing_is_kept_of_small_arrays(force):
+    force(min_cached_bytes=8000)
     small, large = empty((999,), np.float64), empty((1000,), np.float64)
     assert _address(small) % 64 == 0
     del small
@@ -69,8 +69,8 @@ def test_nothing_is_kept_of_small_arrays(monkeypatch):
     assert cached_bytes() == 8064
 
 
-def test_no_more_is_kept_than_allowed_and_the_longest_unused_goes_first(monkeypatch):
-    monkeypatch.setattr(arrays_module, "MOST_KEPT", 2_500)
+def test_no_more_is_kept_than_allowed_and_the_longest_unused_goes_first(force):
+    force(max_cached_bytes=2_500)
     arrays = [empty((1000 + n,), np.uint8) for n in range(3)]
     sizes = [1000 + n + 64 for n in range(3)]
     while arrays:

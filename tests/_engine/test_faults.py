@@ -27,6 +27,7 @@ from highrelief import (
     ReliefF,
 )
 from highrelief._engine import memory, threads
+from highrelief._engine.limits import limits
 from highrelief._engine.threads import one_blas_thread, run_all
 from highrelief.base.progress import watching
 from highrelief.cli.errors import RunError
@@ -252,9 +253,9 @@ if __name__ == "__main__":
 
 
 @pytest.fixture
-def nothing_free(monkeypatch):
+def nothing_free(monkeypatch, force):
     monkeypatch.setattr(memory, "free_memory", lambda: 0.0)
-    monkeypatch.setattr(memory, "UNASKED", 0.0)
+    force(unchecked_bytes=0.0)
 
 
 SAYS = r"would take about [\d.e+-]+ GiB, and 0 GiB are free\. .*(would do|makes none|needs least|holds)"
@@ -264,9 +265,8 @@ SAYS = r"would take about [\d.e+-]+ GiB, and 0 GiB are free\. .*(would do|makes 
 def test_without_memory_a_fit_says_what_it_needs_or_needs_little(entry, monkeypatch):
     X, y = continuous_table()
     expected = outcome(entry.make(), X, y)
-    with monkeypatch.context() as patched:
+    with monkeypatch.context() as patched, limits(unchecked_bytes=0.0):
         patched.setattr(memory, "free_memory", lambda: 0.0)
-        patched.setattr(memory, "UNASKED", 0.0)
         weighter, said = entry.make(), ""
         try:
             assert outcome(weighter, X, y) == expected
@@ -308,9 +308,8 @@ def test_a_metric_that_would_not_fit(monkeypatch):
     X, y = continuous_table()
     extractor = LFE().fit(X, y)
     expected = extractor.metric_
-    with monkeypatch.context() as patched:
+    with monkeypatch.context() as patched, limits(unchecked_bytes=0.0):
         patched.setattr(memory, "free_memory", lambda: 0.0)
-        patched.setattr(memory, "UNASKED", 0.0)
         with pytest.raises(MemoryError, match=f"metric_ of 6 features {SAYS}"):
             _ = extractor.metric_
     assert same_bits(extractor.metric_, expected)

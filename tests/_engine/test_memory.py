@@ -3,6 +3,7 @@
 import pytest
 
 from highrelief._engine import memory
+from highrelief._engine.limits import limits
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def write_group(folder, **files):
 
 def test_of_a_machine_without_limits(linux):
     assert memory.free_memory() == 8000000 * 1024
-    assert memory.memory_budget(None) == memory.SHARE * memory.free_memory()
+    assert memory.memory_budget(None) == limits.memory_share * memory.free_memory()
 
 
 def test_a_budget_is_taken_as_it_is(linux):
@@ -60,7 +61,7 @@ def test_in_a_container_only_the_root_is_seen(linux):
 def test_a_system_that_says_nothing(linux, monkeypatch):
     (linux / "meminfo").unlink()
     monkeypatch.setattr(memory.os, "sysconf", lambda name: -1, raising=False)
-    assert memory.free_memory() == memory.UNKNOWN
+    assert memory.free_memory() == limits.assumed_memory
 
 
 def test_free_pages(linux, monkeypatch):

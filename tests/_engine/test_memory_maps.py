@@ -123,9 +123,9 @@ def test_others_copy_it(tmp_path, no_room):
     np.testing.assert_array_equal(FisherScore().fit(on_disk, y).feature_weights_, expected)
 
 
-def test_without_dask_it_is_said_what_would_read_it(tmp_path, monkeypatch, no_room):
+def test_without_dask_it_is_said_what_would_read_it(tmp_path, monkeypatch, force, no_room):
     on_disk, y = tall_map(tmp_path / "table")
-    monkeypatch.setattr(memory, "UNASKED", 0.0)
+    force(unchecked_bytes=0.0)
     monkeypatch.setitem(sys.modules, "dask.array", None)
     with pytest.raises(MemoryError, match=r"A copy of X would take .* pip install 'highrelief\[dask\]'"):
         ReliefF().fit(on_disk, y)

@@ -11,10 +11,9 @@ from oracles.frel_2015 import frel_objective
 from oracles.relief_1994 import neighbor_shares
 from scipy.special import stdtrit
 from sklearn.base import clone
-from small_tables import incomplete_table
+from small_tables import SEARCH_ORDERS, incomplete_table
 
 from highrelief import FREL, CrossValidatedSelector, EnsembleWeighting, Relief, ReliefF, VarianceReduction
-from highrelief._engine import search
 from highrelief._engine.neighbors import Neighborhood
 from highrelief._engine.scaling import ColumnRanges, MissingMask, Scaling
 from highrelief.base.validation import Table, scaled_rows
@@ -55,24 +54,22 @@ class TestOracle:
 
     @pytest.mark.parametrize("metric", METRICS)
     @pytest.mark.parametrize("way", ["rows", "bands"])
-    def test_every_way_to_find_neighbors(self, way, metric, monkeypatch):
+    def test_every_way_to_find_neighbors(self, way, metric, force):
         X, y, _ = incomplete_table(np.float64, False)
         copies = np.where(np.arange(70) % 5, 1.0, 3.0)
         expected = oracle.relieff(X, y, 4, metric, s=copies)
-        monkeypatch.setattr(search, "_way", lambda *_: way)
-        monkeypatch.setattr(search, "BAND", 64)
-        monkeypatch.setattr(search, "_ANCHORS_AT_ONCE", 8)
+        force(**SEARCH_ORDERS[way], anchors_at_once=8)
         for n_jobs in (1, 2):
             model = ReliefF(n_neighbors=4, metric=metric, n_jobs=n_jobs).fit(X, y, sample_weight=copies)
             np.testing.assert_allclose(model.feature_weights_, expected, atol=1e-12)
 
-    def test_pieces_of_a_wide_table(self, monkeypatch):
+    def test_pieces_of_a_wide_table(self, force):
         random = np.random.default_rng(4)
         X = random.normal(size=(20, 700))
         X[:, ::3] = random.integers(0, 2, (20, 234))
         X[random.random(X.shape) < 0.1] = np.nan
         y = np.arange(20) % 2
-        monkeypatch.setattr(search, "_PIECE_BYTES", 2**12)
+        force(piece_bytes=2**12)
         found = ReliefF(n_neighbors=3).fit(X, y).feature_weights_
         np.testing.assert_allclose(found, oracle.relieff(X, y, 3), atol=1e-12)
 

@@ -22,6 +22,7 @@ from oracles.soft_missing import (
 import highrelief._engine.pair_sums
 import highrelief._engine.soft
 from highrelief import IM4E, LOGO, GFlip, IRelief, LHRelief, OnlineIRelief, Simba
+from highrelief._engine.limits import limits
 
 PRECISIONS = [(np.float64, 1e-11), (np.float32, 2e-5)]
 NOT_STORED = 1000.0
@@ -231,14 +232,13 @@ def test_first_weights_of_irelief_count_features_without_values():
 class TestLargerTables:
     """What only larger tables lead to, on small ones."""
 
-    def test_blocks_of_columns(self, counted, monkeypatch):
+    def test_blocks_of_columns(self, counted):
         X, y = incomplete(n=60, n_features=700)
         s = copies_of(y) if counted else None
         for dtype in (np.float64, np.float32):
             for model in (IRelief(max_iter=3), IM4E(max_iter=3)):
                 expected = weights(model, X.astype(dtype), y, s)
-                with monkeypatch.context() as patch:
-                    patch.setattr(highrelief._engine.pair_sums, "SMALL", 0)
+                with limits(copy_bytes=0):
                     np.testing.assert_array_equal(weights(model, X.astype(dtype), y, s), expected)
 
     def test_features_that_stay_negative_are_left_out(self, counted, monkeypatch):
@@ -248,8 +248,7 @@ class TestLargerTables:
             for model in (IRelief(sigma=2.0, max_iter=40, tol=0.0), IRelief()):
                 expected = weights(model, X.astype(dtype), y, s)
                 summed = []
-                with monkeypatch.context() as patch:
-                    patch.setattr(highrelief._engine.soft, "FEWEST_TERMS", 0.0)
+                with monkeypatch.context() as patch, limits(screened_terms=0.0):
                     original = highrelief._engine.pair_sums.WeightedRows.sum_products
 
                     def counting(rows, S, totals, which, own, original=original, summed=summed):
@@ -261,18 +260,18 @@ class TestLargerTables:
                 if model.sigma == 2.0:
                     assert summed[-1] < 300
 
-    def test_sums_that_earlier_ones_bound(self, counted, monkeypatch):
+    def test_sums_that_earlier_ones_bound(self, counted, force):
         X, y = incomplete(n=60, n_features=400, n_classes=2)
         s = copies_of(y) if counted else None
-        monkeypatch.setattr(highrelief._engine.soft, "_FEWEST_FEATURES", 0)
+        force(min_bounded_features=0)
         for model in (LOGO(max_iter=6), LOGO(sigma=2.0, alpha=0.5, max_iter=10)):
             found = weights(model, X, y, s)
             assert min(model.execution_["features_summed"]) < 400
             all_summed = weights(model.set_params(memory_budget=NOT_STORED), X, y, s)
             np.testing.assert_allclose(found, all_summed, rtol=1e-6, atol=1e-9)
 
-    def test_some_samples_stand_for_all(self, counted, monkeypatch):
-        monkeypatch.setattr(highrelief._engine.engine, "WIDTH_ANCHORS", 30)
+    def test_some_samples_stand_for_all(self, counted, force):
+        force(width_anchors=30)
         X, y = incomplete(n=90)
         low = np.nanmin(X[:, 0])
         X[20:24, :] = X[20]

@@ -10,13 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from peak_memory import peak_of
 from registry import continuous_table
-from small_tables import draw_table, local_rows, packed_table, tables
+from small_tables import SEARCH_ORDERS, draw_table, local_rows, packed_table, tables
 
 from highrelief import Relief, ReliefF
-from highrelief._engine import distances, nearest, quantized
+from highrelief._engine import distances, quantized
 from highrelief._engine import neighbors as neighbors_module
 from highrelief._engine import scaling as scaling_module
-from highrelief._engine import search as search_module
 from highrelief._engine.columns import Columns
 from highrelief._engine.neighbors import Neighborhood
 from highrelief._engine.scaling import Scaling, feature_scaling
@@ -25,19 +24,14 @@ from highrelief._kernels import candidates, packing
 from highrelief._kernels import distances as distances_kernels
 from highrelief._kernels.candidates import share_among
 
-WAYS = ("all", "rows", "bands")
 few_checks = [HealthCheck.function_scoped_fixture]
 
 
-@pytest.fixture(params=WAYS)
-def way(request, monkeypatch):
+@pytest.fixture(params=SEARCH_ORDERS)
+def way(request, force):
     """Take one way whatever the shape, in small steps."""
-    monkeypatch.setattr(search_module, "_way", lambda *_: request.param)
-    monkeypatch.setattr(search_module, "BAND", 64)
-    monkeypatch.setattr(search_module, "_ANCHORS_AT_ONCE", 12)
-    monkeypatch.setattr(neighbors_module, "_SETTLED_AT_ONCE", 20)
     # A piece holds 64 columns at least.
-    monkeypatch.setattr(search_module, "_PIECE_BYTES", 1.0)
+    force(**SEARCH_ORDERS[request.param], anchors_at_once=12, list_rows=20, piece_bytes=1.0)
     return request.param
 
 
@@ -171,14 +165,14 @@ class TestNearestMargins:
         assert peak < len(X) ** 2  # a quarter of the smallest matrix of distances
 
 
-def test_lists_of_many_classes_stay_small(monkeypatch):
+def test_lists_of_many_classes_stay_small(force):
     X, _ = draw_table(16, 2000, 3, 2)
     y = np.arange(2000) % 200
     rows = local_rows(X, y)
     ours = rows.nearest(Neighborhood(10)).mean()
     assert peak_of(lambda: rows.nearest(Neighborhood(10)).mean()) < 70 * 2**20
     # The oracle would take minutes; every way is held against it above.
-    monkeypatch.setattr(search_module, "_way", lambda *_: "all")
+    force(**SEARCH_ORDERS["all"])
     np.testing.assert_allclose(ours, rows.nearest(Neighborhood(10)).mean(), atol=1e-12)
 
 
@@ -306,7 +300,7 @@ class TestQuantizedDistances:
         assert told["distances"] == names[on_planes]
 
     @pytest.mark.parametrize("high", [0.3, 0.4, 7.7, np.nextafter(0.1, 1.0)])
-    @pytest.mark.parametrize("way", WAYS, indirect=True)
+    @pytest.mark.parametrize("way", SEARCH_ORDERS, indirect=True)
     def test_any_two_levels_are_bits(self, high, way):
         """Also where half of them is no number exactly between."""
         rng = np.random.default_rng(0)
@@ -318,12 +312,12 @@ class TestQuantizedDistances:
 
     @pytest.mark.parametrize("kind", ["two", "three", "two and three"])
     @pytest.mark.parametrize("among", [Neighborhood(10), Neighborhood(3, rank_decay=2.0)])
-    def test_bit_planes_give_the_same_bits_as_the_general_path(self, kind, among, monkeypatch):
+    def test_bit_planes_give_the_same_bits_as_the_general_path(self, kind, among, monkeypatch, force):
         X, y = wide_table(kind, n=150)
         X = oracles.scale_range(X)
         by_planes = local_rows(X, y).nearest(among)
         assert by_planes.describe()["distances"] == "bit planes"
-        monkeypatch.setattr(quantized, "_FEWEST_LEVEL_COLUMNS", 10**9)
+        force(min_level_columns=10**9)
         monkeypatch.setattr(
             quantized,
             "_levels",
@@ -395,11 +389,11 @@ class TestQuantizedDistances:
 @pytest.mark.parametrize("kind", ["continuous", "three", "few levels"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("among", [Neighborhood(10), Neighborhood(40), Neighborhood(3, rank_decay=2.0)])
-def test_few_rows_are_summed_by_the_same_additions(kind, dtype, among, monkeypatch):
+def test_few_rows_are_summed_by_the_same_additions(kind, dtype, among, force):
     X, y = wide_table(kind, n=110, d=333, dtype=dtype)
     s = np.random.default_rng(0).integers(1, 3, 110).astype(float)
     by_groups = [local_rows(X, y, copies).nearest(among).mean() for copies in (None, s)]
-    monkeypatch.setattr(nearest, "_FEW_ROWS", 0)
+    force(few_rows=0)
     by_anchor = [local_rows(X, y, copies).nearest(among).mean() for copies in (None, s)]
     np.testing.assert_array_equal(by_groups, by_anchor)
 
@@ -425,10 +419,10 @@ class TestProducts:
             error <= search._search._distances.off[real][:, None] + search._search._distances.relative * exact
         )
 
-    def test_a_long_product_is_a_sum_of_short_ones(self, monkeypatch):
+    def test_a_long_product_is_a_sum_of_short_ones(self, force):
         """The bound on its error counts on it, also where all columns are one piece."""
         A, B = np.random.default_rng(0).normal(size=(2, 8, 1000)).astype(np.float32)
-        monkeypatch.setattr(distances, "_COLUMNS_PER_PRODUCT", 300)
+        force(product_width=300)
         expected = A[:, :300] @ B[:, :300].T
         for start in (300, 600, 900):
             expected += A[:, start : start + 300] @ B[:, start : start + 300].T
@@ -446,7 +440,7 @@ class TestProducts:
         expected = oracles.relieff(X.astype(np.float64), y, 5, "euclidean", tol=1e-6)
         np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-7)
 
-    @pytest.mark.parametrize("way", WAYS, indirect=True)
+    @pytest.mark.parametrize("way", SEARCH_ORDERS, indirect=True)
     def test_one_byte_numbers_stay_one_byte_numbers(self, way):
         X = np.random.default_rng(0).integers(-128, 128, (120, 500)).astype(np.int8)
         y = np.arange(120) % 2
@@ -474,9 +468,8 @@ class TestColumns:
     @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])
     @pytest.mark.parametrize("order", ["C", "F"])
     @pytest.mark.parametrize("n_threads", [1, 3])
-    def test_ranges_of_many_blocks(self, dtype, order, n_threads, monkeypatch):
-        monkeypatch.setattr(scaling_module, "BLOCK_BYTES", 5000)
-        monkeypatch.setattr(scaling_module, "_WIDEST", 100)
+    def test_ranges_of_many_blocks(self, dtype, order, n_threads, force):
+        force(block_bytes=5000, block_columns=100)
         X = np.asarray(np.random.default_rng(0).integers(-100, 100, (30, 777)), dtype, order=order)
         found = scaling_module.ColumnRanges.of(X, n_threads)
         assert found.finite

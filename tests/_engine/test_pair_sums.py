@@ -8,13 +8,13 @@ import pytest
 from small_tables import PRECISIONS, draw_table, local_rows, packed_table
 
 from highrelief import IRelief
-from highrelief._engine import soft
+from highrelief._engine.limits import limits
 from highrelief._engine.pair_sums import Coefficients, PositiveMargins, WeightedRows
 from highrelief._kernels import packing, pair_sums
 
 
 @pytest.fixture
-def summed(monkeypatch):
+def summed(monkeypatch, force):
     """Leave out what can be left out, also of small tables; lists how many features are summed."""
     numbers = []
     sum_products = WeightedRows.sum_products
@@ -24,7 +24,7 @@ def summed(monkeypatch):
         return sum_products(self, S, totals, which, own)
 
     monkeypatch.setattr(WeightedRows, "sum_products", counted)
-    monkeypatch.setattr(soft, "FEWEST_TERMS", 0)
+    force(screened_terms=0)
     return numbers
 
 
@@ -45,14 +45,14 @@ class TestFit:
     @pytest.mark.parametrize("kind", ["continuous", "thirds", "genotypes"])
     @pytest.mark.parametrize(("margin", "n_classes"), [("nearest", 2), ("prior", 3)])
     @pytest.mark.parametrize("counted", [False, True])
-    def test_every_bit_is_the_same(self, summed, monkeypatch, dtype, kind, margin, n_classes, counted):
+    def test_every_bit_is_the_same(self, summed, force, dtype, kind, margin, n_classes, counted):
         X, y = noisy_table(0, 150, 90, kind, n_classes, dtype)
         # Below 1: whoever has a copy of itself for a neighbor has positive margins only.
         s = 0.4 + 0.3 * (np.arange(len(y)) % 3) if counted else None
         fewer = [fit(X, y, s, margin=margin, n_jobs=n_jobs) for n_jobs in (1, 2)]
         assert min(summed) < 90
         again = fit(X, y, s, margin=margin, memory_budget=0)
-        monkeypatch.setattr(soft, "MOST_BYTES", 0)
+        force(screened_bytes=0)
         summed.clear()
         whole = fit(X, y, s, margin=margin)
         assert not summed
@@ -67,13 +67,12 @@ class TestFit:
         expected = oracles.irelief(oracles.scale_range(X), y, 1.5, n_iter=20)[-1]
         np.testing.assert_allclose(weights, expected, atol=1e-10)
 
-    def test_not_where_it_does_not_pay(self, summed, monkeypatch):
+    def test_not_where_it_does_not_pay(self, summed):
         X, y = noisy_table(2, 100, 40, "continuous", 2, np.float64)
         fit(X, y, max_iter=2)
         assert not summed  # weights still change by much
-        for name, value in (("FEWEST_TERMS", 1e20), ("MOST_BYTES", 1e4)):
-            with monkeypatch.context() as patch:
-                patch.setattr(soft, name, value)
+        for changed in ({"screened_terms": 1e20}, {"screened_bytes": 1e4}):
+            with limits(**changed):
                 fit(X, y)
             assert not summed
         distances_only = 8.0 * 64**2 * 3
@@ -84,8 +83,8 @@ class TestFit:
 class TestBounds:
     @pytest.mark.parametrize("dtype", PRECISIONS)
     @pytest.mark.parametrize("step", [1e-1, 1e-2, 1e-3, 1e-5])
-    def test_what_is_left_out_is_not_positive(self, summed, monkeypatch, dtype, step):
-        monkeypatch.setattr(soft, "SMALL_STEP", np.inf)
+    def test_what_is_left_out_is_not_positive(self, summed, force, dtype, step):
+        force(small_step=np.inf)
         X, y = noisy_table(3, 130, 200, "continuous", 2, dtype)
         rng = np.random.default_rng(4)
         rows, all_rows = local_rows(X, y), local_rows(X, y)

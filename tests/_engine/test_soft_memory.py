@@ -11,6 +11,7 @@ from small_tables import PRECISIONS, draw_table, local_rows, packed_table
 from highrelief import IRelief
 from highrelief._engine import pair_sums
 from highrelief._engine.layout import Packed
+from highrelief._engine.limits import limits
 from highrelief._engine.scaling import feature_scaling
 
 MARGIN = 4 * 2**20
@@ -24,11 +25,9 @@ def peak_of_fit(X, y, **parameters):
         return peak_of(lambda: weigher.fit(X, y))
 
 
-def blocks(monkeypatch, wanted):
+def blocks(force, wanted):
     """Have all tables taken by blocks of columns, small blocks, or none."""
-    monkeypatch.setattr(pair_sums, "WIDE", 0 if wanted else 10**9)
-    monkeypatch.setattr(pair_sums, "SMALL", 0)
-    monkeypatch.setattr(pair_sums, "_AT_ONCE", 1)
+    force(view_ratio=0 if wanted else 10**9, copy_bytes=0, weighted_bytes=1)
 
 
 class TestPeak:
@@ -45,7 +44,7 @@ class TestPeak:
     @pytest.mark.parametrize("dtype", PRECISIONS)
     def test_no_copy_of_a_wide_table(self, dtype):
         X, y = draw_table(1, 900, 12_000, 2, dtype=dtype)
-        assert X.nbytes > pair_sums.SMALL
+        assert X.nbytes > limits.copy_bytes
         one_block = 2**24
         assert peak_of_fit(X, y) <= 0.2 * X.nbytes + one_block + MARGIN
 
@@ -61,14 +60,14 @@ class TestBlocks:
     @pytest.mark.parametrize("dtype", PRECISIONS)
     @pytest.mark.parametrize("counted", [False, True])
     @pytest.mark.parametrize(("n", "d"), [(70, 2500), (150, 37), (1300, 9)])
-    def test_every_bit_is_that_of_the_copy(self, monkeypatch, dtype, counted, n, d):
+    def test_every_bit_is_that_of_the_copy(self, force, dtype, counted, n, d):
         X, y = draw_table(2, n, d, 3, dtype=dtype)
         rng = np.random.default_rng(0)
         copies = rng.integers(1, 4, n).astype(float) if counted else None
         w = np.where(rng.random(d) < 0.4, 0.0, rng.random(d))
         found = set()
         for by_blocks, n_threads in ((False, 1), (True, 1), (True, 3)):
-            blocks(monkeypatch, by_blocks)
+            blocks(force, by_blocks)
             rows = local_rows(X, y, copies, n_threads=n_threads)
             assert rows._soft.rows.by_blocks == by_blocks
             sigma = rows.width_for_perplexity(w, 0.5)
@@ -84,25 +83,25 @@ class TestBlocks:
         assert len(found) == 1
 
     @pytest.mark.parametrize("sigma", ["auto", 0.5])
-    def test_fit(self, monkeypatch, sigma):
+    def test_fit(self, force, sigma):
         X, y = draw_table(3, 80, 1500, 2)
         X[:, :5] += 0.5 * y[:, None]
         weights = []
         for by_blocks in (False, True):
-            blocks(monkeypatch, by_blocks)
+            blocks(force, by_blocks)
             weights.append(IRelief(sigma=sigma).fit(X, y).feature_weights_)
         np.testing.assert_array_equal(*weights)
 
-    def test_equals_the_oracle(self, monkeypatch):
-        blocks(monkeypatch, True)
+    def test_equals_the_oracle(self, force):
+        blocks(force, True)
         X, y = draw_table(4, 60, 1300, 3)
         w = np.where(np.arange(1300) % 3, 0.02, 0.0)
         ours = local_rows(X, y).soft_neighborhoods(w, 0.7).mean_margin(pooled=True, outliers=True)
         exact = oracles.irelief_nu(X, y, w, 0.7, "nearest", True, None)
         assert np.max(np.abs(ours - exact)) < 1e-12 * np.max(np.abs(exact))
 
-    def test_a_budget_too_small_leads_to_a_copy(self, monkeypatch):
-        blocks(monkeypatch, True)
+    def test_a_budget_too_small_leads_to_a_copy(self, force):
+        blocks(force, True)
         X, y = draw_table(5, 70, 900, 2)
         assert not local_rows(X, y, memory=0.0)._soft.rows.by_blocks
 

@@ -15,10 +15,10 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
+from small_tables import SEARCH_ORDERS
 
 import highrelief
 from highrelief import LOGO, CrossValidatedSelector, EnsembleWeighting, FisherScore, IRelief, Relief, ReliefF
-from highrelief._engine import search, sparse
 from highrelief._engine.columns import sparse_ranges, sparse_scaling
 from highrelief._engine.scaling import ColumnRanges, Scaling, feature_scaling
 from highrelief.stability import stability_score
@@ -191,26 +191,23 @@ def test_single_precision(estimator):
     fitted.set_params(weighted=False)
 
 
-@pytest.mark.parametrize("way", ["all", "rows", "bands"])
+@pytest.mark.parametrize("way", SEARCH_ORDERS)
 @pytest.mark.parametrize("metric", ["manhattan", "euclidean"])
-def test_every_way_to_the_neighbors(way, metric, monkeypatch):
+def test_every_way_to_the_neighbors(way, metric, force):
     X, y = sparse_table(150, kind="counts")
     expected = ReliefF(metric=metric).fit(X, y).feature_weights_
-    monkeypatch.setattr(search, "_way", lambda *_: way)
-    monkeypatch.setattr(search, "BAND", 64)
+    force(**SEARCH_ORDERS[way])
     found = ReliefF(metric=metric).fit(scipy.sparse.csr_array(X), y).feature_weights_
     assert_same_weights(found, expected)
 
 
-@pytest.mark.parametrize("way", ["all", "rows", "bands"])
+@pytest.mark.parametrize("way", SEARCH_ORDERS)
 @pytest.mark.parametrize("metric", ["manhattan", "euclidean"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_columns_with_few_zeros_are_filled_up(way, metric, dtype, monkeypatch):
+def test_columns_with_few_zeros_are_filled_up(way, metric, dtype, force):
     X, y = sparse_table(150, kind="counts", density=0.2)
     expected = ReliefF(metric=metric).fit(X.astype(dtype), y).feature_weights_
-    monkeypatch.setattr(search, "_way", lambda *_: way)
-    monkeypatch.setattr(search, "BAND", 64)
-    monkeypatch.setattr(sparse, "_FEWEST_DENSE", 1)
+    force(**SEARCH_ORDERS[way], min_dense_columns=1)
     found = ReliefF(metric=metric).fit(scipy.sparse.csr_array(X.astype(dtype)), y)
     assert 0 < found.execution_["n_dense_features"] < X.shape[1]
     np.testing.assert_allclose(

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from highrelief._engine import missing
 from highrelief._engine.missing import MissingValues
 from highrelief._engine.scaling import MissingMask, Scaling
 from highrelief._kernels.missing import CHUNK
@@ -32,7 +31,7 @@ def _by_definition(X, copies):
 @pytest.mark.parametrize("most_in_network", [0, 4096])
 @pytest.mark.parametrize("counted", [False, True])
 @pytest.mark.parametrize("kind", ["usual", "far_out", "few_values"])
-def test_excess_of_any_values(monkeypatch, kind, counted, most_in_network):
+def test_excess_of_any_values(force, kind, counted, most_in_network):
     random = np.random.default_rng(3)
     X = random.normal(size=(300, 21))
     if kind == "far_out":
@@ -42,7 +41,7 @@ def test_excess_of_any_values(monkeypatch, kind, counted, most_in_network):
     X[random.random(X.shape) < 0.1] = np.nan
     X[1:3] = [[1.0], [2.0]]
     copies = random.integers(1, 4, len(X)).astype(float) if counted else np.ones(len(X))
-    monkeypatch.setattr(missing, "MOST_IN_NETWORK", most_in_network)
+    force(max_network_samples=most_in_network)
     absent, filled = MissingMask.extract(X, 1)
     rows = np.arange(len(X))
     scaling = Scaling.none(X.shape[1], X.dtype)

@@ -5,10 +5,9 @@ import pandas as pd
 import polars as pl
 import pytest
 from oracles import missing_1994 as oracle
-from small_tables import CATEGORICAL, mixed_table
+from small_tables import CATEGORICAL, SEARCH_ORDERS, mixed_table
 
 from highrelief import ReliefF
-from highrelief._engine import search
 
 METRICS = ["manhattan", "euclidean", "sqeuclidean"]
 
@@ -29,14 +28,12 @@ class TestOracle:
         np.testing.assert_allclose(model.feature_weights_, expected, atol=close)
         assert model.n_features_in_ == model.ranking_.size == 7
 
-    @pytest.mark.parametrize("way", ["all", "rows", "bands"])
-    def test_every_way_to_find_neighbors(self, way, monkeypatch):
+    @pytest.mark.parametrize("way", SEARCH_ORDERS)
+    def test_every_way_to_find_neighbors(self, way, force):
         X, y = mixed_table()
         copies = np.where(np.arange(60) % 5, 1.0, 3.0)
         expected = oracle.relieff(X, y, 4, s=copies, categorical=CATEGORICAL)
-        monkeypatch.setattr(search, "_way", lambda *_: way)
-        monkeypatch.setattr(search, "BAND", 64)
-        monkeypatch.setattr(search, "_ANCHORS_AT_ONCE", 8)
+        force(**SEARCH_ORDERS[way], anchors_at_once=8)
         for n_jobs in (1, 2):
             model = ReliefF(n_neighbors=4, categorical_features=CATEGORICAL, n_jobs=n_jobs)
             model.fit(X, y, sample_weight=copies)

@@ -40,10 +40,9 @@ plainly_taking_dask = over_entries(lambda entry: takes_dask(entry) and entry.var
 
 
 @pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
+def small_blocks(force):
     """Tables of a few rows and columns are cut as large ones are."""
-    monkeypatch.setattr(table_module, "MIN_BLOCK_COLUMNS", 1)
-    monkeypatch.setattr(table_module, "MIN_BLOCK_ROWS", 1)
+    force(min_dask_columns=1, min_dask_rows=1)
 
 
 def fitted(estimator, X, y, way, chunks=(-1, 2), **more):

@@ -371,14 +371,14 @@ def test_callbacks_are_taken_down_after_an_error(entry):
 # Progress
 
 
-def without_rich(monkeypatch):
+def without_rich(monkeypatch, force):
     find_spec = importlib.util.find_spec
 
     def found(name, *args):
         return None if name == "rich" else find_spec(name, *args)
 
     monkeypatch.setattr(importlib.util, "find_spec", found)
-    monkeypatch.setattr("highrelief.base.progress._PATIENCE", 0.0)
+    force(progress_delay=0.0)
 
 
 def fits_like_silent(entry, X, y):
@@ -402,8 +402,8 @@ def test_verbose_with_rich(entry, capsys):
 
 
 @over_registry
-def test_verbose_without_rich(entry, monkeypatch, capsys):
-    without_rich(monkeypatch)
+def test_verbose_without_rich(entry, monkeypatch, force, capsys):
+    without_rich(monkeypatch, force)
     fits_like_silent(entry, *continuous_table())
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -411,8 +411,8 @@ def test_verbose_without_rich(entry, monkeypatch, capsys):
         assert f"{entry.family.estimator.__name__}: 1 of at most" in shown.err
 
 
-def test_silent_by_default(monkeypatch, capsys):
-    without_rich(monkeypatch)
+def test_silent_by_default(monkeypatch, force, capsys):
+    without_rich(monkeypatch, force)
     for entry in ENTRIES:
         entry.make().fit(*continuous_table())
     assert capsys.readouterr() == ("", "")
@@ -429,11 +429,11 @@ def test_verbose_leaves_the_callbacks_of_the_user():
 
 
 @pytest.mark.parametrize("rich", [True, False], ids=["rich", "no rich"])
-def test_verbose_inside_other_estimators(rich, monkeypatch, capsys):
+def test_verbose_inside_other_estimators(rich, monkeypatch, force, capsys):
     if rich:
         pytest.importorskip("rich")
     else:
-        without_rich(monkeypatch)
+        without_rich(monkeypatch, force)
     X, y = continuous_table()
     silent = make_pipeline(IRelief(sigma=1.0, n_features_to_select=2), KNeighborsClassifier()).fit(X, y)
     model = clone(silent).set_params(irelief__verbose=1)

@@ -20,13 +20,14 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **SETTINGS}
 
 def highrelief(*arguments, cwd=None):
     """Run the command in this process, and return what it showed and its exit code as a process would."""
+    from highrelief._engine.limits import limits
     from highrelief.cli.commands import app
 
     shown, errors = io.StringIO(), io.StringIO()
     command = ["highrelief", *map(str, arguments)]
     with (
         mock.patch.dict(os.environ, SETTINGS),
-        mock.patch("highrelief.inspection.report.features.PATIENCE", 1e6),  # however busy the machine is
+        limits(interaction_seconds=1e6),  # however busy the machine is
         contextlib.chdir(cwd or "."),
         contextlib.redirect_stdout(shown),
         contextlib.redirect_stderr(errors),
@@ -86,7 +87,10 @@ def on_a_terminal(stream, width, *arguments, patience=1e6):
 
     What takes longer than ``patience``, in seconds, shows how long it will take.
     """
-    code = "from highrelief.cli import screen; screen.PATIENCE = %r; from highrelief.cli import main; main()"
+    code = (
+        "from highrelief._engine.limits import limits\nfrom highrelief.cli import main\n"
+        "with limits(progress_delay=%r): main()"
+    )
     master, slave = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", code % patience, *map(str, arguments)],

@@ -5,16 +5,15 @@ kernels, its bound is lowered here.
 """
 
 import warnings
-from contextlib import ExitStack
 from functools import partial
 from itertools import product
-from unittest import mock
 
 import numpy as np
 import scipy.sparse
 from registry import ENTRIES, continuous_table, discrete_table, rounded_table
 from sklearn import config_context
 from sklearn.utils import get_tags
+from small_tables import SEARCH_ORDERS
 
 from highrelief import (
     FREL,
@@ -36,6 +35,7 @@ from highrelief import (
     RReliefF,
     SURFStar,
 )
+from highrelief._engine.limits import limits
 from highrelief._kernels import candidates, distances, sorting
 
 #: Methods that compute by kernels of their own, and settle or are stopped early.
@@ -66,10 +66,8 @@ def fitted(model, X, y):
 
 
 def with_bounds(bounds, *fit, **more):
-    """What a fit finds where bounds, by their names in the package, are others."""
-    with ExitStack() as stack:
-        for name, value in bounds.items():
-            stack.enter_context(mock.patch(f"highrelief.{name}", value))
+    """What a fit finds under other limits."""
+    with limits(**bounds):
         return weights(*fit, **more)
 
 
@@ -213,11 +211,7 @@ def searches():
     """Neighbors where there is no room for all distances."""
     X, y = continuous_table(40)
     for way in ("rows", "bands"):
-        bounds = {
-            "_engine.search._way": lambda *_, way=way: way,
-            "_engine.search.BAND": 16,
-            "_engine.search._ANCHORS_AT_ONCE": 8,
-        }
+        bounds = SEARCH_ORDERS[way] | {"anchors_at_once": 8}
         for name, model in {
             "manhattan": ReliefF(n_neighbors=2),
             "euclidean": ReliefF(n_neighbors=2, metric="euclidean"),
@@ -232,7 +226,7 @@ def searches():
         yield f"{way} in floats", partial(with_bounds, bounds, Relief(scale=None), wide, y)
     rng = np.random.default_rng(4)
     tables = {"many": rng.normal(size=(150, 2)), "tied": (rng.uniform(size=(150, 1)) < 0.9).astype(float)}
-    bands = {"_engine.search.BAND": 64}
+    bands = {"band": 64}
     for name, X in tables.items():
         for copies in (1.0, 1.0 + np.arange(150) % 2):
             more = {"sample_weight": copies * np.ones(150)}
@@ -240,7 +234,7 @@ def searches():
             yield f"bands {name} {np.max(copies)}", partial(with_bounds, bands, model, *uneven(X), **more)
         few = ReliefF(n_neighbors=3, n_anchors=12, random_state=0)
         yield f"rows {name}", partial(fitted, few, *uneven(X))
-    pieces = {"_engine.search._PIECE_BYTES": 2.0**10}
+    pieces = {"piece_bytes": 2.0**10}
     wide = rng.normal(size=(9, 100))
     yield "pieces", partial(with_bounds, pieces, ReliefF(n_neighbors=2), wide, np.arange(9) % 2)
     most = ReliefF(n_neighbors=165, n_anchors=2, random_state=0)
@@ -254,7 +248,7 @@ def tiles():
     for model in (IRelief(sigma=1.0, max_iter=1), IM4E(sigma=1.0, max_iter=1), MultiSURF()):
         for gaps in (0.0, 0.1):
             yield f"{model} tiles {gaps}", partial(fitted, model, with_gaps(X, gaps), y)
-    few = {"_engine.engine.WIDTH_ANCHORS": 8}
+    few = {"width_anchors": 8}
     yield "tiles of few anchors", partial(with_bounds, few, IRelief(max_iter=1), X, y)
     yield "tiles of whole numbers", partial(fitted, Relief(), X, y)
     wide = np.random.default_rng(4).normal(size=(70, 70)) * np.where(np.arange(70), 1.0, 1e9)
@@ -264,20 +258,18 @@ def tiles():
 def blocks():
     """Tables that are not copied, distances that are not kept, coefficients that are."""
     X, y = np.random.default_rng(2).normal(size=(9, 100)), np.arange(9) % 2
-    uncopied = {"_engine.pair_sums.SMALL": 0}
+    uncopied = {"copy_bytes": 0}
     for model in (IRelief(sigma=1.0, max_iter=2), IM4E(sigma=1.0, max_iter=2), MultiSURF()):
         for gaps in (0.0, 0.2):
             yield f"{model} blocks {gaps}", partial(with_bounds, uncopied, model, with_gaps(X, gaps), y)
     X, y = continuous_table(15)
-    kept = {"_engine.soft.FEWEST_TERMS": 0, "_engine.soft.SMALL_STEP": np.inf}
+    kept = {"screened_terms": 0, "small_step": np.inf}
     for gaps in (0.0, 0.15):
         model = IRelief(sigma=1.0, max_iter=3)
         yield f"coefficients {gaps}", partial(with_bounds, kept, model, with_gaps(X, gaps), y)
     online = OnlineIRelief(sigma=1.0, shuffle=False)
-    yield (
-        "references in columns",
-        partial(with_bounds, {"methods.online.FEWEST_COLUMNS": 1}, online, X[:, 1:], y),
-    )
+    columns = {"min_column_references": 1}
+    yield "references in columns", partial(with_bounds, columns, online, X[:, 1:], y)
     wide = np.random.default_rng(2).normal(size=(10, 4100))
     yield "references at once", partial(fitted, online, wide, np.arange(10) % 2)
     yield "classes to come", partial(streamed, X, y)
@@ -300,7 +292,7 @@ def orders():
     crowded[0] = 1.0
     for way, bounds in {
         "network": {},
-        "buckets": {"_engine.missing.MOST_IN_NETWORK": 0, "_engine.missing._VALUES_AT_ONCE": 80},
+        "buckets": {"max_network_samples": 0, "excess_values": 80},
     }.items():
         for name, table in {"spread": X, "crowded": crowded, "tiny": X * [1e-309, 1, 1, 1, 1, 1]}.items():
             model = ReliefF(n_neighbors=2, scale=None)

@@ -1,4 +1,7 @@
-"""Tables that several test modules use: random, incomplete, mixed, wide, on disk, as a stream."""
+"""Tables that several test modules use: random, incomplete, mixed, wide, on disk, as a stream.
+
+And the limits under which a small one is searched as a large one is.
+"""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -8,6 +11,12 @@ from highrelief._engine.layout import Packed
 from highrelief._engine.scaling import Scaling
 
 PRECISIONS = (np.float32, np.float64)
+#: Limits under which the search for nearest neighbors takes one order of the work, whatever the shape.
+SEARCH_ORDERS = {
+    "all": {"few_anchors": 0.0, "wide_search_ratio": 0.0},
+    "rows": {"few_anchors": np.inf, "band": 64},
+    "bands": {"few_anchors": 0.0, "wide_search_ratio": np.inf, "band": 1},  # of one tile each
+}
 
 
 def packed_table(X, y, copies=None, n_threads=1):

@@ -8,7 +8,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
-import highrelief.inspection.interactions as module
 from highrelief import (
     IM4E,
     CrossValidatedSelector,
@@ -279,12 +278,11 @@ def test_few_samples_have_no_noise():
     assert table.pairs()[0].first_is_clear is None
 
 
-def test_what_takes_too_long_is_left_out(monkeypatch):
-    given = {"features": None, "n_features": 4, "n_resamples": 4, "sample_weight": None, "groups": None}
+def test_what_takes_too_long_is_left_out():
+    given = {"features": None, "n_features": 4, "n_resamples": 10**7, "sample_weight": None, "groups": None}
     given |= {"batches": None, "n_jobs": None, "random_state": 0}
     with pytest.raises(TooLongError):
         interactions_within(0.0, ReliefF(), X, y, **given)
-    monkeypatch.setattr(module, "_OF_HALF", 1e9)
     assert interactions_within(100.0, ReliefF(), X, y, **given).noise is None
 
 
@@ -318,8 +316,8 @@ def test_a_report_says_why_there_are_none():
     assert without.pairs
 
 
-def test_a_report_leaves_out_what_takes_long(monkeypatch):
-    monkeypatch.setattr("highrelief.inspection.report.features.PATIENCE", 0.0)
+def test_a_report_leaves_out_what_takes_long(force):
+    force(interaction_seconds=0.0)
     weighter = ReliefF().fit(X, y)
     assert "takes longer" in report(weighter, X, y, resamples=0).contents.absent["interactions"]
     assert report(weighter, X, y, resamples=0, interactions=True).contents.interactions is not None

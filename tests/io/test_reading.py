@@ -586,8 +586,8 @@ class TestManyColumnsAndClasses:
 
     @pytest.mark.parametrize("separator", [",", "\t"])
     @pytest.mark.parametrize("quote", ["", '"'])
-    def test_a_header_longer_than_what_is_looked_at(self, write, monkeypatch, separator, quote):
-        monkeypatch.setattr("highrelief.io.text._BYTES_SCANNED", 64)
+    def test_a_header_longer_than_what_is_looked_at(self, write, force, separator, quote):
+        force(sniffed_bytes=64)
         names = [f"{quote}a name with blanks {place}{quote}" for place in range(40)]
         rows = [[*map(str, range(i, i + 40)), "xy"[i % 2]] for i in range(4)]
         path = write("\n".join(separator.join(row) for row in [[*names, "class"], *rows]) + "\n")
@@ -894,7 +894,7 @@ def test_text_of_an_npz_is_without_blanks_and_decoded(tmp_path):
         "sample_names": [b"p", b"q"],
     }
     np.savez(tmp_path / "t.npz", X=np.eye(2), y=np.array([0, 1]), **arrays)
-    table = reading._cells(reading.InputFile(tmp_path / "t.npz"), Dialect())
+    table = reading._read_cells(reading.InputFile(tmp_path / "t.npz"), Dialect())
     assert table.names == ["x", "z"]
     assert table.row_names == ["p", "q"]
     assert table.annotations["y"] == ["no", "yes"]

@@ -48,9 +48,9 @@ def test_hits_misses_and_gaps(table, weighted):
     np.testing.assert_allclose(near.sample_margins().rows, M - H, atol=1e-12)
 
 
-def test_many_ties_are_met_in_portions(monkeypatch):
+def test_many_ties_are_met_in_portions(force):
     X, y = discrete_table(40)
-    monkeypatch.setattr("highrelief._engine.nearest._PAIRS_AT_ONCE", 7)
+    force(pairs_at_once=7)
     _, _, gaps, _ = hits_and_misses(scale_range(X), y)
     near = rows_of(FREL(solver="exact"), X, y).nearest(Neighborhood(1, pooled=True))
     np.testing.assert_allclose(near.sample_margins(gaps=True).gaps, gaps, atol=1e-12)

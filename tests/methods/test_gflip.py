@@ -391,9 +391,9 @@ def test_what_is_wrapped_around_it_says_that_the_order_of_features_matters():
     assert not get_tags(EnsembleWeighting(ReliefF())).feature_order_dependent
 
 
-def test_a_table_too_long_for_the_memory(monkeypatch):
+def test_a_table_too_long_for_the_memory(monkeypatch, force):
     X, y = noisy_table()
     monkeypatch.setattr("highrelief._engine.memory.free_memory", lambda: 1e4)
-    monkeypatch.setattr("highrelief._engine.memory.UNASKED", 0.0)
+    force(unchecked_bytes=0.0)
     with pytest.raises(MemoryError, match=r"distances of all pairs of 40 samples.* free\. Fewer samples"):
         GFlip().fit(X, y)

@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import make_pipeline
 
 from highrelief import HKNNClassifier, IRelief
-from highrelief._engine import hyperplanes
+from highrelief._engine.limits import limits
 from highrelief._kernels import hyperplanes as hyperplanes_kernels
 from highrelief.datasets import make_fermat_spiral, make_xor
 
@@ -347,22 +347,20 @@ def test_single_precision():
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("block_bytes", [1.0, hyperplanes._PRODUCT_BYTES])
-def test_threads_change_no_bit(dtype, block_bytes, monkeypatch):
-    monkeypatch.setattr(hyperplanes, "_PRODUCT_BYTES", block_bytes)
+@pytest.mark.parametrize("block_bytes", [1.0, limits.query_bytes])
+def test_threads_change_no_bit(dtype, block_bytes, force):
+    force(query_bytes=block_bytes)
     X, y = discrete_table(90)
     X, Q = X.astype(dtype), continuous_table(700)[0][:, :5].astype(dtype)
     one, three = (HKNNClassifier(n_jobs=n).fit(X, y).hyperplane_distances(Q) for n in (1, 3))
     np.testing.assert_array_equal(one, three)
 
 
-def test_blocks_of_rows_and_columns_give_the_same(monkeypatch):
+def test_blocks_of_rows_and_columns_give_the_same(force):
     rng = np.random.default_rng(0)
     X, y, Q = rng.normal(size=(90, 50)), np.arange(90) % 3, rng.normal(size=(40, 50))
     expected = distances(X, y, Q)
-    monkeypatch.setattr(hyperplanes, "_PRODUCT_BYTES", 1.0)
-    monkeypatch.setattr(hyperplanes, "_COLUMNS_PER_PRODUCT", 8)
-    monkeypatch.setattr(hyperplanes, "_ROWS_PER_PRODUCT", 7)
+    force(query_bytes=1.0, product_width=8, centered_rows=7)
     np.testing.assert_allclose(distances(X, y, Q), expected, rtol=1e-13)
 
 

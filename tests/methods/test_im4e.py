@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import get_tags
 
 from highrelief import IM4E, IRelief
-from highrelief._engine import soft
+from highrelief._engine.limits import limits
 from highrelief._solvers.fixed_point import simplex_positive_part, simplex_projection
 from highrelief.datasets import make_waveform, make_xor
 from highrelief.methods.im4e import SIGMA_PATH
@@ -131,10 +131,9 @@ def test_no_positive_margin_gives_zeros_and_the_first_class():
     ids=str,
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("fewest", [0.0, soft.FEWEST_TERMS], ids=["screened", "all summed"])
-def test_threads_and_memory_change_no_bit(waves, parameters, dtype, fewest, monkeypatch):
-    monkeypatch.setattr(soft, "FEWEST_TERMS", fewest)
-    monkeypatch.setattr(soft, "SMALL_STEP", np.inf)
+@pytest.mark.parametrize("fewest", [0.0, limits.screened_terms], ids=["screened", "all summed"])
+def test_threads_and_memory_change_no_bit(waves, parameters, dtype, fewest, force):
+    force(screened_terms=fewest, small_step=np.inf)
     X, y = waves[0].astype(dtype), waves[1]
     first = IM4E(**parameters).fit(X, y)
     for changes in ({"n_jobs": 3}, {"memory_budget": 0}, {"memory_budget": 0, "n_jobs": 2}):

@@ -22,7 +22,6 @@ from small_tables import wide_table
 from highrelief import LFE, Relief
 from highrelief._engine.columns import CenteredColumns
 from highrelief._engine.scaling import Scaling
-from highrelief.methods import lfe
 
 TABLES = {"continuous": continuous_table, "discrete": discrete_table, "rounded": rounded_table}
 over_tables = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
@@ -475,13 +474,13 @@ def test_fewer_positive_directions_than_wanted():
     assert fitted.transform(X).shape == (60, n_positive)
 
 
-def test_no_large_matrix_is_made_where_few_components_are_wanted(monkeypatch):
+def test_no_large_matrix_is_made_where_few_components_are_wanted(force):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((80, 60)), np.arange(80) % 2
     X[:, 0] += 3.0 * y
     whole = LFE(n_components=2).fit(X, y)
     assert whole.solver_ == "primal"
-    monkeypatch.setattr(lfe, "_LARGEST_SIDE", 50)
+    force(max_eigh_rows=50)
     few = LFE(n_components=2).fit(X, y)
     assert few.solver_ == "arpack"
     np.testing.assert_allclose(few.eigenvalues_, whole.eigenvalues_, rtol=1e-10)

@@ -13,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 from small_tables import packed_table
 
 from highrelief import LHRelief, Relief
-from highrelief._engine import hyperplanes, search
 from highrelief._engine.engine import LocalRows
 from highrelief._kernels import hyperplanes as hyperplanes_kernels
 from highrelief._solvers.fixed_point import unit_positive_part
@@ -258,21 +257,21 @@ def test_features_of_weight_0_can_come_back():
 # How it is computed
 
 
-def test_equal_rows_as_one_neighbor_change_nothing(monkeypatch):
+def test_equal_rows_as_one_neighbor_change_nothing(force):
     X, y = discrete_table(300)
     s = 1.0 + np.arange(300) % 2
     parameters = {"n_neighbors": 5, "max_iter": 3, "tol": 0.0}
-    monkeypatch.setattr(hyperplanes, "_LONG_LIST", 10**9)
+    force(long_list=10**9)
     one_by_one = fitted(X, y, s, **parameters).feature_weights_
-    monkeypatch.setattr(hyperplanes, "_LONG_LIST", 0)
+    force(long_list=0)
     merged = fitted(X, y, s, **parameters).feature_weights_
     np.testing.assert_allclose(merged, one_by_one, atol=1e-10)
 
 
-def test_memory_and_threads_do_not_change_a_bit(monkeypatch):
+def test_memory_and_threads_do_not_change_a_bit(force):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 2500)), np.arange(90) % 3
-    monkeypatch.setattr(hyperplanes, "_WORK_PER_PART", 1e5)
+    force(part_work=1e5)
     expected = fitted(X, y, max_iter=2, tol=0.0).feature_weights_
     for n_jobs in (2, 3):
         np.testing.assert_array_equal(
@@ -283,21 +282,21 @@ def test_memory_and_threads_do_not_change_a_bit(monkeypatch):
 
 
 @pytest.mark.parametrize("table", [continuous_table, discrete_table])
-def test_neighbors_from_bands_of_rows(monkeypatch, table):
+def test_neighbors_from_bands_of_rows(force, table):
     """As where there are too many rows for all distances; ties leave lists that are too short."""
     X, y = table(300)
     parameters = {"n_neighbors": 4, "max_iter": 2, "tol": 0.0}
     expected = fitted(X, y, **parameters)
-    monkeypatch.setattr(search, "BAND", 64)
+    force(band=64)
     banded = fitted(X, y, **parameters)
     np.testing.assert_allclose(banded.feature_weights_, expected.feature_weights_, atol=1e-12)
     np.testing.assert_allclose(banded.margins(X, y), expected.margins(X, y), atol=1e-12)
 
 
-def test_gram_matrices_by_portions(monkeypatch):
+def test_gram_matrices_by_portions(force):
     X, y = continuous_table(60)
     expected = fitted(X, y, max_iter=2, tol=0.0).feature_weights_
-    monkeypatch.setattr(hyperplanes, "_GRAM_BYTES", 1.0)
+    force(gram_bytes=1.0)
     np.testing.assert_array_equal(fitted(X, y, max_iter=2, tol=0.0).feature_weights_, expected)
 
 

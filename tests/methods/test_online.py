@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 from highrelief import OnlineIRelief
 from highrelief._engine.scaling import feature_scaling
 from highrelief.datasets import make_waveform, make_xor
-from highrelief.methods import online
 from highrelief.methods.online import Reservoir
 
 
@@ -37,12 +36,12 @@ def test_equals_the_oracle(waves, margin, outliers, step_decay):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_references_in_columns_give_the_same(monkeypatch, dtype):
+def test_references_in_columns_give_the_same(force, dtype):
     X, y, _ = make_waveform(300, n_irrelevant=4, random_state=1)
     X = X.astype(dtype)
     weights = []
     for fewest in (1, 10**9):
-        monkeypatch.setattr(online, "FEWEST_COLUMNS", fewest)
+        force(min_column_references=fewest)
         stream = OnlineIRelief(buffer_size=130, random_state=0)
         for start in range(0, 300, 60):
             stream.partial_fit(X[start : start + 60], y[start : start + 60])

@@ -1,5 +1,6 @@
 """The rules of the house, as far as a machine can see them."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -36,6 +37,15 @@ TESTED_BY = {
     "selection/test_cross_validation.py": ["selection/knn"],
     "selection/test_error_control.py": ["selection/permutation"],
 }  # fmt: skip
+#: Constants that tests may replace: they bound no size of ours.
+MAY_BE_PATCHED = "|".join(
+    [
+        r"^(?:cache\.)?config\.[A-Z_]+$",  # Numba's
+        r"^simd\.SETTING$",  # the value of HIGHRELIEF_VECTORS
+        r"_\d{4}\.[A-Z_]+$",  # the design of a paper's experiment, cut to seconds
+        r"^dask_scale\.PAGE$",  # where a benchmark writes
+    ]
+)
 
 
 def test_imports_go_one_way():
@@ -78,6 +88,47 @@ def test_no_test_module_imports_another():
     for path in TESTS.rglob("*.py"):
         found = re.findall(r"^ *(?:from|import) (?:[\w.]+\.)?test_\w+", path.read_text(), flags=re.MULTILINE)
         assert found == [], path
+
+
+def patched_constants(text):
+    """Yield the upper-case names that a test replaces, with the modules as written there."""
+    place, name = r"[\w.]+", r"_?[A-Z][A-Z0-9_]*"
+    calls = rf"""(?:setattr|patch\.object)\(\s*({place}),\s*["']({name})["']"""
+    strings = rf"""(?:setattr|patch)\(\s*["']({place})\.({name})["']"""
+    assigned = rf"^ *({place})\.({name}) = "
+    for pattern in (calls, strings, assigned):
+        yield from (".".join(found) for found in re.findall(pattern, text, flags=re.MULTILINE))
+
+
+def test_branches_are_forced_by_limits():
+    """Constants are replaced by ``with limits(...)`` or ``force(...)``: a name that moves breaks no test."""
+    for path in TESTS.rglob("*.py"):
+        found = {each for each in patched_constants(path.read_text()) if not re.search(MAY_BE_PATCHED, each)}
+        assert found == set(), path
+
+
+def test_replaced_constants_are_found():
+    # Without the name of a module, as this file is searched as well.
+    for text in (
+        'setattr(%s.X, "_BAND", 1)',
+        'patch.object(%s.X, "BAND")',
+        'patch("%s.X.BAND", 1)',
+        "%s.X.BAND = 1",
+    ):
+        assert len(list(patched_constants(text % "highrelief"))) == 1, text
+
+
+def test_limits_are_read_when_code_runs():
+    """A value that is read by an import would be that of the default."""
+    users = [path for path in PACKAGE.rglob("*.py") if "import limits" in path.read_text()]
+    assert users
+    for path in users:
+        tree = ast.parse(path.read_text())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.Lambda):
+                node.body = []
+        owners = [node.value for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+        assert "limits" not in [each.id for each in owners if isinstance(each, ast.Name)], path
 
 
 def test_public_names_are_documented_with_an_example():

@@ -186,7 +186,7 @@ def test_all_labelings_at_once_are_refits(name, weighter):
     np.testing.assert_allclose(at_once.mean_margins(labels, np.float32), refits, atol=1e-5)
 
 
-def test_pairs_in_the_product_and_beside_it_add_up(monkeypatch):
+def test_pairs_in_the_product_and_beside_it_add_up(force):
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((70, 40)), rng.integers(0, 2, 70)
     weighter = ReliefF()
@@ -194,20 +194,20 @@ def test_pairs_in_the_product_and_beside_it_add_up(monkeypatch):
     labels = np.stack([rng.permutation(y) for _ in range(30)])
     found = []
     for share in (0.0, 0.3, 2.0):
-        monkeypatch.setattr("highrelief._engine.labelings._DENSE", share)
+        force(pair_share=share)
         found.append(rows.mean_margins(labels))
     np.testing.assert_allclose(found[1], found[0], atol=1e-14)
     np.testing.assert_allclose(found[2], found[0], atol=1e-14)
 
 
-def test_labelings_in_several_batches_are_the_same(monkeypatch):
+def test_labelings_in_several_batches_are_the_same(force):
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((40, 10)), rng.integers(0, 2, 40)
     weighter = ReliefF(n_neighbors=3)
     rows = weighter._rows(weighter._check_fit(X, y)).relabeled(weighter._neighborhood())
     labels = np.stack([rng.permutation(y) for _ in range(20)])
     whole = rows.mean_margins(labels)
-    monkeypatch.setattr("highrelief._engine.labelings._MOST_ENTRIES", 1000)
+    force(label_entries=1000)
     np.testing.assert_allclose(rows.mean_margins(labels), whole, atol=1e-14)
 
 
@@ -365,9 +365,9 @@ class TestTheSame:
         )
         np.testing.assert_allclose(told.pvalues_, kept.pvalues_)
 
-    def test_refits_and_all_at_once_decide_the_same(self, monkeypatch, xor):
+    def test_refits_and_all_at_once_decide_the_same(self, force, xor):
         at_once = ErrorControlledSelector(ReliefF(), n_permutations=30, random_state=0).fit(*xor)
-        monkeypatch.setattr("highrelief.selection.permutation._MOST_LISTED", 0)
+        force(label_samples=0)
         refitted = ErrorControlledSelector(ReliefF(), n_permutations=30, random_state=0).fit(*xor)
         np.testing.assert_allclose(at_once.statistic_, refitted.statistic_, atol=1e-4)
         assert np.array_equal(at_once.get_support(), refitted.get_support())

@@ -323,9 +323,9 @@ def test_more_features_than_samples():
 
 @pytest.mark.parametrize("n_samples", [2, 3])
 @pytest.mark.parametrize("equal", [False, True])
-def test_few_samples_of_features_that_depend_on_each_other(n_samples, equal, monkeypatch):
+def test_few_samples_of_features_that_depend_on_each_other(n_samples, equal, force):
     """Nothing is to be shrunk, and the covariance that the samples have has no inverse."""
-    monkeypatch.setattr("highrelief.selection.knockoffs.MOST_APART", 0 if equal else 600)
+    force(max_individual_s=0 if equal else 600)
     X = np.outer([0.0, 1.0, 0.0][:n_samples], [1.0, -1.0, 2.0])
     found = knockoffs_of(X, np.random.RandomState(0))
     np.testing.assert_array_equal(np.sort(found, axis=0), np.sort(X, axis=0))

@@ -229,8 +229,8 @@ def test_more_than_was_looked_at_needs_another_fit():
         found.get_support()
 
 
-def test_too_many_features_are_refused(monkeypatch):
-    monkeypatch.setattr("highrelief.selection.redundancy.MOST_GROUPED", 5)
+def test_too_many_features_are_refused(force):
+    force(max_grouped_features=5)
     X, y = related(80, 12)
     with pytest.raises(ValueError, match=r"12 features would be grouped.*at most 5"):
         RedundancyFilter(FisherScore(n_features_to_select=1.0)).fit(X, y)

@@ -25,6 +25,7 @@ from .._engine.cached_property import cached_property
 from .._engine.columns import Centered, Columns
 from .._engine.engine import LocalRows
 from .._engine.layout import Packed
+from .._engine.limits import limits
 from .._engine.missing_pairs import MissingCorrection
 from .._engine.nearest import NearestPass, NeighborMargins, SampleMargins, mean_gaps
 from .._engine.neighbors import HITS, MISSES, Neighborhood, Neighbors
@@ -74,9 +75,6 @@ from .row_neighbors import (
 )
 from .scheduler import sum_arrays, tree_reduce
 from .table import DaskPacked, bounds_of
-
-#: A matrix of margins of up to so many bytes is gathered on the client: solvers need many products.
-_MAX_GATHERED_BYTES = 2**24
 
 # Margins at the nearest neighbors: tasks
 
@@ -519,7 +517,7 @@ class RowNearestPass(NearestPass):
         if gaps:
             between = np.concatenate(executor.compute(lambda: self._gap_tasks(lists)))
         report()
-        rows = np.asarray(matrix) if matrix.nbytes <= _MAX_GATHERED_BYTES else matrix
+        rows = np.asarray(matrix) if matrix.nbytes <= limits.max_gathered_bytes else matrix
         return SampleMargins(rows, between, table.unpacked(self._anchors & table.has_hit))
 
     # Tasks

@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 
 from .._engine.cached_property import cached_property
 from .._engine.distances import Distances, ProductDistances, TileDistances
+from .._engine.limits import limits
 from .._engine.neighbors import Neighbors, distance_array
 from .._engine.quantized import Plan, QuantizedDistances
-from .._engine.search import FEW_ANCHORS, exact_distances
+from .._engine.search import exact_distances
 from .._engine.threads import even_ranges
 from .._kernels import candidates as candidates_kernels
 from .._kernels import nearest as nearest_kernels
@@ -33,12 +34,6 @@ from .row_blocks import LazyBlock, RowBlock, StackedBlocks, blocks_of_pair
 
 #: How distances are computed: quantized by a plan, or in floats.
 DistanceKind = Plan | type[ProductDistances] | type[TileDistances]
-#: Candidates tied with the k-th that a list has beyond those that determine its distance.
-MAX_EXTRA_TIES = 64
-#: Candidates of lists that are pruned at a time, as if all were as long as the longest.
-_MAX_PADDED_CANDIDATES = 2**19
-#: Pairs of an anchor and another row that are listed at a time: all of them may be tied.
-_MAX_LISTED_PAIRS = 2**18
 
 
 @dataclass(frozen=True)
@@ -184,7 +179,7 @@ def _groups_by_length(counts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
     order = order[np.searchsorted(counts[order], 1) :]
     while order.size:
         padded = counts[order] * np.arange(1, order.size + 1)
-        n = max(1, int(np.searchsorted(padded, _MAX_PADDED_CANDIDATES, side="right")))
+        n = max(1, int(np.searchsorted(padded, limits.max_padded_candidates, side="right")))
         yield order[:n]
         order = order[n:]
 
@@ -202,7 +197,7 @@ def _prune(
     which = np.nonzero(order >= 0)
     needed[which[0], order[which]] = True
     keep = distances - kth[:, np.newaxis] <= tolerance[:, np.newaxis]
-    many_ties = np.count_nonzero(keep, axis=1) > np.count_nonzero(needed, axis=1) + MAX_EXTRA_TIES
+    many_ties = np.count_nonzero(keep, axis=1) > np.count_nonzero(needed, axis=1) + limits.max_extra_ties
     truncated = many_ties | (cutoff - kth <= tolerance)
     keep[truncated] = needed[truncated]
     return keep, np.where(truncated, kth, np.inf)
@@ -340,7 +335,7 @@ def anchor_distances(
     """
     blocks = blocks_of_pair(block, other)
     is_anchor = [spec.is_anchor[each.table_rows] for each in blocks]
-    if sum(map(np.count_nonzero, is_anchor)) >= FEW_ANCHORS * sum(map(len, blocks)):
+    if sum(map(np.count_nonzero, is_anchor)) >= limits.few_anchors * sum(map(len, blocks)):
         stack = StackedBlocks(blocks)
         D, E, distances = _between_parts(stack, spec)
         for side, (mask, keys) in enumerate(zip(is_anchor, (D, E), strict=False)):
@@ -431,7 +426,7 @@ class AnchorDistances:
     @property
     def _batches(self) -> list[tuple[int, int]]:
         """Ranges of anchors whose neighbors are listed at a time."""
-        most = max(1, _MAX_LISTED_PAIRS // max(1, self._others.size))
+        most = max(1, limits.max_listed_pairs // max(1, self._others.size))
         return even_ranges(self.anchors.size, -(-self.anchors.size // most))
 
     @cached_property
@@ -449,7 +444,7 @@ class AnchorDistances:
             counts.append(batch_counts)
             columns.append(batch_columns)
             # Few candidates are measured together with those of the next anchors.
-            if b == self.anchors.size or sum(each.size for each in columns) >= _MAX_LISTED_PAIRS:
+            if b == self.anchors.size or sum(each.size for each in columns) >= limits.max_listed_pairs:
                 lists = np.concatenate(counts), np.concatenate(columns)
                 parts.append(self._measured_candidates(slice(begin, b), *lists))
                 counts, columns, begin = [], [], b
@@ -510,7 +505,7 @@ class AnchorDistances:
         candidates = Candidates(self._samples[which], counts, self._others[columns], distances, cutoff)
         if self._spec.pooled:
             candidates = _pooled(candidates, self._codes[which])
-        long = candidates.counts.max(initial=0) > self._spec.k + MAX_EXTRA_TIES
+        long = candidates.counts.max(initial=0) > self._spec.k + limits.max_extra_ties
         return candidates.pruned(self._spec) if long else candidates
 
     def _exact_distances(

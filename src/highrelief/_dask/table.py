@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from .._engine.cached_property import cached_property
 from .._engine.columns import Columns
 from .._engine.layout import Packed
-from .._engine.memory import SHARE, UNASKED, memory_budget
+from .._engine.limits import limits
+from .._engine.memory import memory_budget
 from .._engine.quantized import find_levels
 from .._engine.scaling import ColumnRanges, Scaling, float_type
 from .._engine.threads import thread_count
@@ -38,18 +39,8 @@ Bounds = tuple[int, int]
 
 #: Key of Dask's configuration that sets the partition.
 CONFIG_KEY = "highrelief.partition"
-#: Maximum bytes of a block, if the number of samples allows it.
-_BLOCK_BYTES = 2**27
-#: Distances over fewer columns than this take longer to send than to compute.
-MIN_BLOCK_COLUMNS = 256
-#: Maximum rows of a block: distances to another such block take 134 MB in float64.
-_MAX_BLOCK_ROWS = 4096
-#: Blocks with fewer rows than this are not worth a task.
-MIN_BLOCK_ROWS = 256
 #: Bytes per pair of samples in a partition by columns: a distance, its float64 sum and its coefficient.
 PAIR_BYTES = 24.0
-#: Concurrent fits per worker: while one waits for its neighborhoods, or for the client, another runs.
-_FITS_PER_WORKER = 2
 #: Memory of the workers that a fit takes, in multiples of its table: blocks, and the layout of the kernels.
 _TABLES_PER_FIT = 2.5
 
@@ -84,7 +75,7 @@ def pair_memory(executor: Executor) -> float:
     Any of the workers may add the distances of all pairs. The client gathers some of them: to choose a
     kernel width, and for sparse solutions.
     """
-    return min(memory_budget(None), SHARE * executor.least_memory)
+    return min(memory_budget(None), limits.memory_share * executor.least_memory)
 
 
 def choose_partition(shape: tuple[int, int], itemsize: int, chunks: Chunks, executor: Executor) -> Partition:
@@ -100,7 +91,7 @@ def choose_partition(shape: tuple[int, int], itemsize: int, chunks: Chunks, exec
             f"Dask's configuration has {CONFIG_KEY}={configured!r}; it must be 'columns', 'rows' or 'auto'."
         )
     needed = PAIR_BYTES * shape[0] ** 2
-    if needed > UNASKED and needed > pair_memory(executor):
+    if needed > limits.unchecked_bytes and needed > pair_memory(executor):
         return "rows"
     sent = costs(shape, itemsize, chunks, executor.n_workers)
     return "columns" if sent.columns <= sent.rows else "rows"
@@ -112,14 +103,14 @@ def block_sizes(
     """Return the widths (or heights) of the blocks: the chunks, unless these are too large, small or few."""
     n, d = shape
     if partition == "columns":
-        most = max(MIN_BLOCK_COLUMNS, _BLOCK_BYTES // (n * itemsize))
-        most = min(most, max(MIN_BLOCK_COLUMNS, -(-d // n_threads)))
-        return _resized(chunks[1], MIN_BLOCK_COLUMNS, most)
-    most = min(_MAX_BLOCK_ROWS, max(MIN_BLOCK_ROWS, _BLOCK_BYTES // (d * itemsize)))
+        most = max(limits.min_dask_columns, limits.dask_block_bytes // (n * itemsize))
+        most = min(most, max(limits.min_dask_columns, -(-d // n_threads)))
+        return _resized(chunks[1], limits.min_dask_columns, most)
+    most = min(limits.max_dask_rows, max(limits.min_dask_rows, limits.dask_block_bytes // (d * itemsize)))
     # Tasks work on pairs of blocks: about four per thread.
     n_blocks = max(1, int((4.0 * n_threads) ** 0.5))
-    most = min(most, max(MIN_BLOCK_ROWS, -(-n // n_blocks)))
-    return _resized(chunks[0], min(MIN_BLOCK_ROWS, most), most)
+    most = min(most, max(limits.min_dask_rows, -(-n // n_blocks)))
+    return _resized(chunks[0], min(limits.min_dask_rows, most), most)
 
 
 def _resized(sizes: tuple[int, ...], least: int, most: int) -> list[int]:
@@ -455,7 +446,7 @@ def n_concurrent_fits(table: DaskTable, n_fits: int, n_jobs: int | None) -> int:
     executor = table.executor
     if not executor.is_distributed:
         return 1
-    most = _FITS_PER_WORKER * executor.n_workers
+    most = limits.fits_per_worker * executor.n_workers
     if executor.memory:
         # Dask and the system need half of the memory, and one table is stored already.
         most = min(most, int((0.5 * executor.memory - table.nbytes) / (_TABLES_PER_FIT * table.nbytes)))

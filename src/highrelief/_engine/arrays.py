@@ -14,13 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import packing
+from .limits import limits
 
-#: Largest number of cached bytes.
-MOST_KEPT = 2**25
-#: Cached memory is reused for arrays that take at least this share of it.
-_LEAST_SHARE = 0.5
-#: Smaller arrays are not returned to the system.
-SMALL = 2**20
 #: Bytes of a cache line, to which arrays are aligned.
 _LINE = 64
 
@@ -40,14 +35,14 @@ class _CachedMemory:
         if _free is None:  # at interpreter shutdown
             return
         _free[id(self._memory)] = self._memory
-        _release(cached_bytes() - MOST_KEPT)
+        _release(cached_bytes() - limits.max_cached_bytes)
 
 
 def empty(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     """Return an uninitialized array on a 64-byte boundary, for large arrays that live as long as a fit."""
     dtype = np.dtype(dtype)
     n_bytes = math.prod(shape) * dtype.itemsize
-    if n_bytes < SMALL:
+    if n_bytes < limits.min_cached_bytes:
         return packing.aligned_empty(shape, dtype)
     memory = np.asarray(_CachedMemory(_take(n_bytes + _LINE)))
     start = -memory.__array_interface__["data"][0] % _LINE
@@ -63,7 +58,7 @@ def _take(n_bytes: int) -> NDArray[np.uint8]:
     """Return memory of at least this size: the smallest cached block that fits, or a new one."""
     fitting = [(memory.nbytes, key) for key, memory in list(_free.items())]
     for size, key in sorted(fitting):
-        if n_bytes <= size <= n_bytes / _LEAST_SHARE:
+        if n_bytes <= size <= n_bytes / limits.min_reused_share:
             memory = _free.pop(key, None)
             if memory is not None:
                 return memory

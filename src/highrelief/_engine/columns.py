@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from .._kernels import packing, sparse
 from .cached_property import cached_property
+from .limits import limits
 from .memory import check_room
-from .scaling import BLOCK_BYTES, ColumnRanges, Scaling, float_type, n_blocks, one_block, writable_view
+from .scaling import ColumnRanges, Scaling, float_type, n_blocks, one_block, writable_view
 from .threads import even_ranges, one_blas_thread, run_all
 
 #: Wider ranges, and narrower than the inverse, are scaled by a power of 2: squares must not overflow.
@@ -138,7 +139,7 @@ class Columns:
         """Number of blocks that the columns are split into."""
         blocks = n_blocks(self.X)
         if self._unit is not None:
-            blocks = max(blocks, -(-self.X.size * self.dtype.itemsize // BLOCK_BYTES))
+            blocks = max(blocks, -(-self.X.size * self.dtype.itemsize // limits.block_bytes))
         return blocks
 
     def blocks(self) -> Iterator[tuple[NDArray[np.floating], int, slice]]:
@@ -156,7 +157,7 @@ class Columns:
         """Return ranges of columns that are small enough to be copied if necessary."""
         n_blocks = self.n_blocks
         if self.needs_float64:
-            n_blocks = max(n_blocks, -(-self.X.size * 8 // BLOCK_BYTES))
+            n_blocks = max(n_blocks, -(-self.X.size * 8 // limits.block_bytes))
         return even_ranges(self.n_features, n_blocks, multiple=16)
 
     def precise_block(self, start: int, end: int) -> tuple[NDArray[np.floating], int]:
@@ -244,7 +245,9 @@ class ScaledColumns:
     def write(self, which: NDArray[np.int64], packed: NDArray[np.floating]) -> None:
         """Write some columns side by side in the layout; padding rows are not overwritten."""
         in_place = self._X.flags.c_contiguous and self._X.flags.aligned
-        n_blocks = 1 if in_place else -(-which.size * self._X.shape[0] * self._X.itemsize // BLOCK_BYTES)
+        n_blocks = (
+            1 if in_place else -(-which.size * self._X.shape[0] * self._X.itemsize // limits.block_bytes)
+        )
         for start, end in even_ranges(which.size, n_blocks):
             self._write_block(which[start:end], packed, start, in_place)
 
@@ -282,7 +285,7 @@ class ScaledColumns:
     def _mean(self) -> NDArray[np.floating]:
         if self._sample_weight is None:
             return self._ranges.mean
-        n_blocks = -(-self._X.size * 8 // BLOCK_BYTES)
+        n_blocks = -(-self._X.size * 8 // limits.block_bytes)
         return np.concatenate(
             [
                 np.average(self._X[:, a:b], axis=0, weights=self._sample_weight)

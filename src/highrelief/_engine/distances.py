@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .._kernels import distances as distances_kernels
 from .._kernels import packing
 from .columns import Columns
+from .limits import limits
 from .threads import even_ranges, one_blas_thread, run_all
 
 #: First row, and the row after the last.
@@ -100,14 +101,6 @@ class Distances(Protocol):
 # Float distances: Euclidean ones, and columns of very different ranges.
 
 
-#: Columns of a matrix product; bounds the error of its sums.
-_COLUMNS_PER_PRODUCT = 2048
-#: Least number of columns of a piece.
-_FEWEST_COLUMNS = 64
-#: Rows of a matrix product.
-_ROWS_PER_PRODUCT = 512
-
-
 @dataclass
 class ScaledRows:
     """Some columns of the rows in the layout: scaled floats, or one-byte numbers scaled on access."""
@@ -130,8 +123,8 @@ class ScaledRows:
     def product(self, rows: Any, others: Any) -> NDArray[np.floating]:
         """Return the scalar products of rows and others, summed over blocks of columns."""
         total: Any = 0.0
-        for start in range(0, self.values.shape[1], _COLUMNS_PER_PRODUCT):
-            which = slice(start, start + _COLUMNS_PER_PRODUCT)
+        for start in range(0, self.values.shape[1], limits.product_width):
+            which = slice(start, start + limits.product_width)
             A = self.block(rows, which)
             # NumPy recognizes the same array and computes one half.
             B = A if rows is others else self.block(others, which)
@@ -224,7 +217,7 @@ class ProductDistances(_FloatDistances):
     ) -> NDArray[np.float64]:
         eps = float(np.finfo(dtype).eps) / 2.0
         # 2·Σ|a·b| ≤ |a|² + |b|²; n_additions bounds the additions of each sum.
-        n_additions = min(_COLUMNS_PER_PRODUCT, n_features) + n_features // _COLUMNS_PER_PRODUCT + n_pieces
+        n_additions = min(limits.product_width, n_features) + n_features // limits.product_width + n_pieces
         return (n_additions + 16.0) * eps * 2.0 * (of_rows + of_rows.max()) + _vanished(n_features)
 
     def describe(self) -> dict[str, Any]:
@@ -235,7 +228,7 @@ class ProductDistances(_FloatDistances):
         """Return parts of the columns, (index, number of parts), of about this many bytes each."""
         columns = self._columns
         n = int(np.ceil(self._position.size * columns.n_features * columns.dtype.itemsize / most_bytes))
-        n = max(1, min(n, -(-columns.n_features // _FEWEST_COLUMNS)))
+        n = max(1, min(n, -(-columns.n_features // limits.min_piece_columns)))
         return [(i, n) for i in range(n)]
 
     def piece(self, part: int, n_parts: int) -> ScaledRows:
@@ -325,7 +318,7 @@ def _vanished(n_features: int) -> float:
 
 
 def _product_ranges(n: int) -> list[tuple[int, int]]:
-    return even_ranges(n, -(-n // _ROWS_PER_PRODUCT), multiple=packing.ROW_BLOCK)
+    return even_ranges(n, -(-n // limits.rows_per_product), multiple=packing.ROW_BLOCK)
 
 
 class TileDistances(_FloatDistances):

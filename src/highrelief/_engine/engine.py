@@ -17,11 +17,12 @@ from .columns import Centered, CenteredColumns, Columns
 from .hyperplanes import LocalHyperplanes
 from .labelings import RelabeledRows
 from .layout import Packed
+from .limits import limits
 from .nearest import LocalNearestPass, NearestPass, NeighborMargins
 from .neighbors import Neighborhood
 from .radius import RadiusNeighborhoods
 from .search import NeighborSearch
-from .soft import WIDTH_ANCHORS, ActiveSetMargins, PairwiseDistances, SoftNeighborhoods
+from .soft import ActiveSetMargins, PairwiseDistances, SoftNeighborhoods
 
 __all__ = ["LocalHyperplanes", "LocalRows", "Neighborhood"]
 
@@ -129,4 +130,4 @@ class LocalRows:
 
     def width_for_perplexity(self, w: NDArray[np.float64], share: float) -> float:
         """Return the σ at which a neighborhood has, in effect, ``share`` of the other samples."""
-        return self._soft.width_for_perplexity(w, share, WIDTH_ANCHORS)
+        return self._soft.width_for_perplexity(w, share, limits.width_anchors)

@@ -19,18 +19,12 @@ from .._kernels import hyperplanes
 from .columns import Columns
 from .distances import tie_tolerance
 from .layout import Packed, sum_in_order
+from .limits import limits
 from .neighbors import HITS, MISSES, Neighborhood, Neighbors
 from .scaling import Scaling
 from .search import NeighborSearch
 from .threads import even_ranges, one_blas_thread, run_all
 
-#: Length of a list above which rows that are equal in all features of positive weight are merged: ties
-#: among few values would make lists very long.
-_LONG_LIST = 32
-#: Bytes of the Gram matrices in memory at a time, unless those of one sample are larger.
-_GRAM_BYTES = 2.0**26
-#: Products per partial sum: fewer are not worth a second thread.
-_WORK_PER_PART = 1.6e7
 #: Smallest mean margin, relative to the range of its feature, that is not rounded to 0.
 _SMALLEST_MARGIN = 1e-12
 
@@ -72,7 +66,7 @@ class ConvexCombinations:
     def portions(self) -> list[tuple[int, int]]:
         """Return ranges of anchors whose Gram matrices take little memory."""
         entries = (self.size * (self.size + 1) // 2).reshape(-1, 2).sum(axis=1)
-        portion = (np.cumsum(8.0 * entries) // _GRAM_BYTES).astype(np.int64)
+        portion = (np.cumsum(8.0 * entries) // limits.gram_bytes).astype(np.int64)
         borders = np.concatenate([[0], np.flatnonzero(np.diff(portion)) + 1, [self.anchors.size]])
         return [(int(a), int(b)) for a, b in pairwise(borders) if b > a]
 
@@ -159,7 +153,7 @@ class LocalHyperplanes:
         """Return ranges of anchors, which do not depend on the number of threads."""
         table = self._table
         work = 2.0 * n_anchors * table.n_features * min(self._among.n_neighbors, table.n_samples)
-        return even_ranges(n_anchors, min(table.n_parts(table.n_features), 1 + int(work / _WORK_PER_PART)))
+        return even_ranges(n_anchors, min(table.n_parts(table.n_features), 1 + int(work / limits.part_work)))
 
     def _lists(self, found: ConvexCombinations) -> tuple[Any, ...]:
         """Return the arguments of the margin kernels: anchors and neighbors as rows of the table."""
@@ -179,7 +173,7 @@ class LocalHyperplanes:
         equal: Indices | None = None
         for neighbors in search.neighbors():
             found = self._neighbor_lists(neighbors)
-            if found.size.max(initial=0) <= _LONG_LIST:
+            if found.size.max(initial=0) <= limits.long_list:
                 self._combine(found, search.columns, roots)
             else:
                 # The coefficient of merged rows is distributed over them by weight.
@@ -271,13 +265,6 @@ def _equal_rows(table: Packed) -> Indices:
 # New samples
 
 
-#: Bytes of the scalar products of a thread at a time, and fewest and most samples.
-_PRODUCT_BYTES = 2.0**25
-_FEWEST_ROWS, _MOST_ROWS = 16, 512
-#: Columns of a matrix product; bounds the error of its sums.
-_COLUMNS_PER_PRODUCT = 2048
-#: Fitted rows centered at a time.
-_ROWS_PER_PRODUCT = 1024
 # New samples are clipped, in units of the range of the fitted ones: their squares must not overflow.
 _FARTHEST = 1e150
 # In single precision: beyond it their contribution to a distance is a rounding error.
@@ -326,8 +313,8 @@ class ClassHyperplanes:
         self._rows = np.ldexp(rows, -self._exponent)
         self._center = self._rows.mean(axis=0, dtype=np.float64).astype(rows.dtype)
         self._squares = np.empty(len(rows))
-        for start in range(0, len(rows), _ROWS_PER_PRODUCT):
-            which = slice(start, start + _ROWS_PER_PRODUCT)
+        for start in range(0, len(rows), limits.centered_rows):
+            which = slice(start, start + limits.centered_rows)
             self._squares[which] = _squares(self._rows[which] - self._center)
 
     @property
@@ -363,8 +350,8 @@ class ClassHyperplanes:
             )
 
         # Split by the shape alone: the rounding of a product may depend on its size.
-        size = int(_PRODUCT_BYTES / (self._rows.dtype.itemsize * len(self._rows)))
-        size = min(max(size, _FEWEST_ROWS), _MOST_ROWS)
+        size = int(limits.query_bytes / (self._rows.dtype.itemsize * len(self._rows)))
+        size = min(max(size, limits.min_query_rows), limits.max_query_rows)
         blocks = [(start, min(start + size, len(X))) for start in range(0, len(X), size)]
         run_all(of_block, blocks, n_threads)
         with np.errstate(over="ignore"):
@@ -385,19 +372,19 @@ class ClassHyperplanes:
         if self._rows.dtype == np.float32:
             queries = np.clip(from_center, -_FARTHEST_SINGLE, _FARTHEST_SINGLE).astype(np.float32)
         total = np.zeros((len(queries), n), self._rows.dtype)
-        for a in range(0, n, _ROWS_PER_PRODUCT):
-            for first in range(0, d, _COLUMNS_PER_PRODUCT):
-                which = slice(first, first + _COLUMNS_PER_PRODUCT)
-                rows = self._rows[a : a + _ROWS_PER_PRODUCT, which] - self._center[which]
+        for a in range(0, n, limits.centered_rows):
+            for first in range(0, d, limits.product_width):
+                which = slice(first, first + limits.product_width)
+                rows = self._rows[a : a + limits.centered_rows, which] - self._center[which]
                 with one_blas_thread():
-                    total[:, a : a + _ROWS_PER_PRODUCT] += queries[:, which] @ rows.T
+                    total[:, a : a + limits.centered_rows] += queries[:, which] @ rows.T
         return total
 
     def _off(self, queries: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the error bound of the squared distances of samples."""
         d = queries.shape[1]
         # 2·Σ|x·y| ≤ |x|² + |y|²; n_additions bounds the additions of each sum.
-        n_additions = min(_COLUMNS_PER_PRODUCT, d) + d // _COLUMNS_PER_PRODUCT + 16.0
+        n_additions = min(limits.product_width, d) + d // limits.product_width + 16.0
         rounding = float(np.finfo(self._rows.dtype).eps) / 2.0
         # Bound on underflow of single terms; the largest are near 1.
         vanished = d * float(np.finfo(self._rows.dtype).tiny)

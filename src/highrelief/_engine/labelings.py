@@ -14,18 +14,11 @@ from numpy.typing import NDArray
 
 from .._kernels import distances, labelings, nearest
 from .layout import Packed
+from .limits import limits
 from .memory import check_room
 from .neighbors import METRICS, Neighborhood
 from .threads import even_ranges, one_blas_thread, run_all
 
-#: Share of the labelings that use a pair below which it is added by itself instead of in the product.
-_DENSE = 0.2
-#: Bytes of the differences, and of the coefficients, in memory at a time.
-_BLOCK_BYTES = 2.0**25
-#: Least number of columns of a block: shorter rows would not fill vectors and products.
-_LEAST_COLUMNS = 128
-#: Entries of neighbor lists in memory at a time.
-_MOST_ENTRIES = 2**25
 #: Number of square matrices in memory at a time: distances, orders, uses, places.
 _N_SQUARES = 6
 
@@ -70,7 +63,7 @@ class RelabeledRows:
         about six digits, and take half the time.
         """
         out = np.zeros((len(labels), self._table.n_features), dtype)
-        for a, b in even_ranges(len(labels), -(-self._most_entries(len(labels)) // _MOST_ENTRIES)):
+        for a, b in even_ranges(len(labels), -(-self._most_entries(len(labels)) // limits.label_entries)):
             pairs = self._pairs(np.ascontiguousarray(labels[a:b], dtype=np.int64), out.dtype)
             out[a:b] = self._summed(pairs)
         return out
@@ -99,7 +92,7 @@ class RelabeledRows:
         # A pair has no direction: the coefficients of both directions are added.
         rows = np.arange(n)[:, np.newaxis]
         pair = np.minimum(rows, self._ranked) * n + np.maximum(rows, self._ranked)
-        often = np.bincount(pair.ravel(), uses.ravel(), minlength=n * n) >= _DENSE * len(labels)
+        often = np.bincount(pair.ravel(), uses.ravel(), minlength=n * n) >= limits.pair_share * len(labels)
         chosen = np.flatnonzero(often)
         column = np.where(often, np.cumsum(often) - 1, -1)[pair]
         coefficients = np.zeros((len(labels), chosen.size), dtype)
@@ -165,7 +158,7 @@ def summed_pairs(table: Packed, pairs: Pairs, squared: bool) -> NDArray[np.float
     dtype = pairs.coefficients.dtype
     X = np.ascontiguousarray(table.unpacked(table.X)[:, : table.n_features], dtype=dtype)
     out = np.zeros((len(pairs.coefficients), X.shape[1]), dtype)
-    width = max(_LEAST_COLUMNS, int(_BLOCK_BYTES / (out.itemsize * max(pairs.first.size, 1))))
+    width = max(limits.label_columns, int(limits.label_bytes / (out.itemsize * max(pairs.first.size, 1))))
 
     def of_columns(a: int, b: int) -> None:
         block = np.ascontiguousarray(X[:, a:b])

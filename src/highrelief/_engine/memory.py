@@ -11,19 +11,15 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-#: Share of the free memory that is the default budget.
-SHARE = 0.5
-#: Assumed free memory if the system does not report it.
-UNKNOWN = 2.0**31
-#: Allocations up to this many bytes are not checked: a check would take longer than to fill them.
-UNASKED = 2.0**27
+from .limits import limits
+
 # Control groups of version 1 without a limit report a huge number.
 _NO_LIMIT = 2.0**60
 
 
 def memory_budget(requested: float | None) -> float:
     """Return the memory budget in bytes: as requested, or a share of the free memory."""
-    return SHARE * free_memory() if requested is None else float(requested)
+    return limits.memory_share * free_memory() if requested is None else float(requested)
 
 
 def check_room(needed: float, what: str, instead: str, *, addresses: float = 0.0) -> None:
@@ -41,7 +37,7 @@ def check_room(needed: float, what: str, instead: str, *, addresses: float = 0.0
         Bytes of address space reserved besides and not filled: stacks and arenas of threads. Passed for
         libraries that abort the process if an allocation fails; then allocations of any size are checked.
     """
-    if needed <= UNASKED and not addresses:
+    if needed <= limits.unchecked_bytes and not addresses:
         return
     free = free_memory()
     for left in _left_in_addresses() if addresses else ():
@@ -49,7 +45,7 @@ def check_room(needed: float, what: str, instead: str, *, addresses: float = 0.0
             raise MemoryError(
                 f"{what} would take about {(needed + addresses) / 2**30:.3g} GiB of address space, and"
                 f" the limit (ulimit -v) leaves {left / 2**30:.3g} GiB. Raise the limit."
-                + (f" {instead}" if needed > UNASKED else "")
+                + (f" {instead}" if needed > limits.unchecked_bytes else "")
             )
     if needed > free:
         raise MemoryError(
@@ -61,7 +57,7 @@ def check_room(needed: float, what: str, instead: str, *, addresses: float = 0.0
 def free_memory() -> float:
     """Return the bytes that this process can allocate without swapping."""
     found = _of_windows() if sys.platform == "win32" else _of_machine()
-    return min([UNKNOWN if found is None else found, *_left_in_groups(), *_left_in_addresses()])
+    return min([limits.assumed_memory if found is None else found, *_left_in_groups(), *_left_in_addresses()])
 
 
 def _of_machine(meminfo: Path = Path("/proc/meminfo")) -> float | None:

@@ -19,21 +19,14 @@ from .._kernels import packing
 from .._kernels.missing import excess_of_columns
 from . import arrays
 from .cached_property import cached_property
+from .limits import limits
 from .scaling import ColumnRanges, MissingMask, Scaling, writable_view
 from .threads import even_ranges, run_all
 
-#: Values of a block of columns whose excess is computed at a time.
-_VALUES_AT_ONCE = 2**18
-#: Values that are summed in vectors in the time of one random access.
-_VALUES_PER_LISTED = 128
 #: Ranges beyond two to this power, or below its inverse, have squares that could overflow or vanish.
 _USUAL_EXPONENT = 40
 #: Largest exponent of weighted sums over pairs: a few of them can be added without overflow.
 _LARGEST_EXPONENT = 1000
-#: Largest number of samples for which a sorting network is faster than buckets.
-MOST_IN_NETWORK = 4096
-#: Number of partial sums, for any number of threads.
-_SUMS = 8
 
 
 class MissingValues:
@@ -105,7 +98,7 @@ class MissingValues:
         find, sample_weight = excess_of_columns, np.empty(0)
         if self._sample_weight is not None:
             sample_weight = self._sample_weight
-        if n_samples > MOST_IN_NETWORK:
+        if n_samples > limits.max_network_samples:
             find = missing_kernels.excess_in_order
             sample_weight = np.ones(n_samples) if self._sample_weight is None else sample_weight
             # For padding rows, which the network clears itself.
@@ -276,7 +269,7 @@ class MissingValues:
         """Return Σ coefficient·(excess of a pair) over listed pairs, (n_incomplete,)."""
         excess = self.squared_excess if squared else self.excess
         n_rows = self.start.size - 1
-        dense = self.which.size * n_rows / _VALUES_PER_LISTED
+        dense = self.which.size * n_rows / limits.values_per_access
         listed = 2.0 * rows.size * self.which.size / max(1, n_rows)
         if listed < dense:
             return self._listed_sums(rows, others, coefficients, excess)
@@ -298,7 +291,7 @@ class MissingValues:
                 missing_kernels.clear_coefficients(rows, others, *at)
             return found
 
-        return self._added(of_chunks, even_ranges(self._n_chunks, _SUMS))
+        return self._added(of_chunks, even_ranges(self._n_chunks, limits.missing_sums))
 
     def add_to_rows(
         self,
@@ -337,7 +330,7 @@ class MissingValues:
             missing_kernels.add_pair_excess(owners, rows, others, coefficients, a, b, *lists, excess, found)
             return found[0]
 
-        return self._added(of_pairs, even_ranges(rows.size, _SUMS))
+        return self._added(of_pairs, even_ranges(rows.size, limits.missing_sums))
 
     def _added(
         self, part: Callable[..., NDArray[np.float64]], parts: list[tuple[int, int]]
@@ -370,7 +363,7 @@ class MissingValues:
 
     def _blocks(self) -> list[tuple[int, int]]:
         n_features, n_samples = self.features.size, self._row_of.size
-        return even_ranges(n_features, max(1, -(-n_features * n_samples // _VALUES_AT_ONCE)))
+        return even_ranges(n_features, max(1, -(-n_features * n_samples // limits.excess_values)))
 
 
 def _of_rows(excess: NDArray[np.floating], rows: NDArray[np.int64]) -> NDArray[np.floating]:

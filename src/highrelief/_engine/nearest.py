@@ -22,21 +22,13 @@ from .._kernels import nearest
 from .arrays import within_lists
 from .columns import Columns
 from .layout import Packed
+from .limits import limits
 from .memory import check_room
 from .neighbors import HITS, METRICS, MISSES, Neighborhood, Neighbors
 from .search import NeighborSearch, Report, nothing
 from .threads import even_ranges, run_all
 
 Indices = NDArray[np.int64]
-
-#: Differences per partial sum: fewer are not worth a second thread.
-_WORK_PER_PART = 1.6e7
-#: Few enough rows that some vectors of features fit into the L1 cache.
-_FEW_ROWS = 128
-#: Anchors whose margins are in memory at a time where squares of margins are summed.
-_ROWS_AT_ONCE = 512
-#: Pairs whose distances are in memory at a time; all samples may be tied.
-_PAIRS_AT_ONCE = 2**21
 
 
 @dataclass(frozen=True)
@@ -239,7 +231,7 @@ class NeighborMargins:
         table = self._table
         total = np.zeros((3, self._n_features))
         for found in lists:
-            for a, b in even_ranges(found.anchors.size, -(-found.anchors.size // _ROWS_AT_ONCE)):
+            for a, b in even_ranges(found.anchors.size, -(-found.anchors.size // limits.squared_anchors)):
                 neighbors = found.reordered(np.arange(a, b))
                 z = np.zeros((b - a, table.n_features))
                 self._fill_rows(neighbors, z, np.arange(b - a))
@@ -316,7 +308,7 @@ class NeighborMargins:
         work = (
             float(neighbors.anchors.size) * table.n_features * self._n_neighbors * self._slot_factors.shape[1]
         )
-        n_parts = min(table.n_parts(table.n_features), 1 + int(work / _WORK_PER_PART))
+        n_parts = min(table.n_parts(table.n_features), 1 + int(work / limits.part_work))
         parts = even_ranges(neighbors.anchors.size, n_parts, multiple=16)
         total = np.zeros(shape)
         for each in run_all(part, parts, n_threads):
@@ -337,7 +329,7 @@ class NeighborMargins:
         table = self._table
         neighbors_of = (neighbors.start, neighbors.count, neighbors.rows, neighbors.shares)
         squared = self._squared
-        if len(out) == 1 and not by_row and not squared and table.n_samples <= _FEW_ROWS:
+        if len(out) == 1 and not by_row and not squared and table.n_samples <= limits.few_rows:
             nearest.few_rows_margin(
                 array,
                 first,
@@ -603,7 +595,7 @@ def _in_order(
 
 
 def _portions(counts: Indices) -> list[tuple[int, int]]:
-    """Return ranges of a list over which the counts add up to about ``_PAIRS_AT_ONCE``."""
-    portion = np.cumsum(counts) // _PAIRS_AT_ONCE
+    """Return ranges of a list over which the counts add up to about ``limits.pairs_at_once``."""
+    portion = np.cumsum(counts) // limits.pairs_at_once
     borders = np.concatenate([[0], np.flatnonzero(np.diff(portion)) + 1, [counts.size]])
     return [(int(a), int(b)) for a, b in pairwise(borders) if b > a]

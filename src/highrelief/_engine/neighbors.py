@@ -19,6 +19,7 @@ from .._kernels import candidates, nearest, soft
 from .arrays import entries_of
 from .cached_property import cached_property
 from .layout import Layout
+from .limits import limits
 from .memory import check_room
 from .threads import even_ranges, run_all
 
@@ -180,14 +181,6 @@ class CandidateLists(NamedTuple):
     filled: NDArray[np.int64]
 
 
-#: Bytes of all candidate lists; if they need more, distances are computed row by row.
-LISTS_BYTES = 2.0**26
-#: Bytes of the neighbors of a portion of the anchors if all rows are tied.
-_PORTION_BYTES = 2.0**27
-#: Anchors whose lists are turned into neighbors at a time.
-_SETTLED_AT_ONCE = 8192
-
-
 class NearestK:
     """Reduction of distances to the k nearest neighbors in every slot, with all ties.
 
@@ -243,7 +236,7 @@ class NearestK:
 
     def from_all_distances(self, D: NDArray[np.uint32], anchors: NDArray[np.int64]) -> Iterator[Neighbors]:
         """Yield the candidates of some anchors at a time from the masked distances of all pairs."""
-        most = max(64, int(_PORTION_BYTES / (24.0 * self._layout.n_rows)))
+        most = max(64, int(limits.portion_bytes / (24.0 * self._layout.n_rows)))
         for start, end in even_ranges(anchors.size, -(-anchors.size // most)):
             chosen = anchors[start:end]
             # Rows of D in the order of the anchors, copied unless they are consecutive.
@@ -326,7 +319,7 @@ class NearestK:
     def portions(self, n_anchors: int) -> list[tuple[int, int]]:
         """Return ranges of the anchors whose lists are turned into neighbors at a time."""
         # Candidates take three times the memory of the lists.
-        most = max(64, min(_SETTLED_AT_ONCE, int(LISTS_BYTES / (24.0 * self.n_slots * self._capacity))))
+        most = max(64, min(limits.list_rows, int(limits.list_bytes / (24.0 * self.n_slots * self._capacity))))
         return [(start, min(start + most, n_anchors)) for start in range(0, n_anchors, most)]
 
     @cached_property

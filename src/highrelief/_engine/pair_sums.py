@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 from .._kernels import distances, packing, pair_sums, soft
 from .cached_property import cached_property
 from .layout import Layout, Packed, sum_in_order
+from .limits import limits
 from .missing_pairs import MissingCorrection
 from .threads import even_ranges, run_all
 
-#: Bytes of the columns that are processed at a time: two such blocks, one per thread, fit into the
-#: last-level cache.
-_AT_ONCE = 2**23
 _SINGLE = float(np.finfo(np.float32).eps)
 #: Decimal exponents of ranges and coefficients up to which single precision is used.
 _MOST_DIGITS = 15
@@ -145,7 +143,7 @@ def sums_of_products(
 def columns_at_once(table: Packed) -> int:
     """Return the number of columns scaled and processed at a time, a multiple of those per kernel sum."""
     together = distances.columns_per_sum(table.dtype.itemsize)
-    return together * max(1, _AT_ONCE // (table.n_rows * together * table.dtype.itemsize))
+    return together * max(1, limits.weighted_bytes // (table.n_rows * together * table.dtype.itemsize))
 
 
 def block_of_columns(table: Packed, n_columns: int, dtype: np.dtype[Any]) -> NDArray[np.floating]:
@@ -167,12 +165,6 @@ def tile_parts(layout: Layout, n_features: int, dtype: np.dtype[Any]) -> list[tu
 
 # Rows under weights that change. Both classes are a :class:`.soft.LocalSource` and compute the same bits:
 # sums over features are split at the same columns.
-
-
-#: A table with this many times more columns than rows is not copied,
-WIDE = 10
-#: unless the copy takes no more bytes than this: it is faster then.
-SMALL = 2**24
 
 
 class WeightedRows:
@@ -467,7 +459,7 @@ def weighted_rows(
     The choice depends on the shape and the memory budget, never on the number of threads.
     """
     accumulators = float(table.n_tiles) * distances.TILE**2 * (table.dtype.itemsize + 8)
-    wide = table.n_features >= WIDE * table.n_samples and table.raw.nbytes > SMALL
+    wide = table.n_features >= limits.view_ratio * table.n_samples and table.raw.nbytes > limits.copy_bytes
     if wide and accumulators <= memory:
         return WeightedBlocks(table, correction=correction)
     return WeightedRows(table, correction)

@@ -15,16 +15,11 @@ from numpy.typing import NDArray
 from .._kernels import distances, packing
 from .columns import Columns
 from .distances import ErrorBound
+from .limits import limits
 from .threads import even_ranges, run_all
 
 #: Largest number of steps of the grid; even, so that half of the largest range is a grid point.
 _STEPS = 65534
-#: Least number of columns of few levels for which bit planes are used.
-_FEWEST_LEVEL_COLUMNS = 64
-#: Rows that are scanned first: they suffice to recognize most continuous columns.
-_FIRST_ROWS = 16
-#: Bytes of a copy of columns that are quantized.
-_COPY_BYTES = 2**22
 #: A grid is too coarse if the mean range is less than this part of the largest.
 _COARSE = 1 / 64
 #: Error terms are rounded up to this fraction of a step: their sums are then exact.
@@ -344,7 +339,7 @@ def _part(which: NDArray[np.intp], part: int, n_parts: int) -> NDArray[np.intp]:
 
 def _chunks(columns: Columns, n: int, multiple: int = 64) -> list[tuple[int, int]]:
     """Return ranges of n columns whose copies are small."""
-    most = max(multiple, int(_COPY_BYTES / (columns.dtype.itemsize * columns.n_samples)))
+    most = max(multiple, int(limits.quantized_bytes / (columns.dtype.itemsize * columns.n_samples)))
     return even_ranges(n, -(-n // most), multiple)
 
 
@@ -353,7 +348,7 @@ def find_levels(columns: Columns, n_threads: int) -> tuple[NDArray[np.bool_], ND
     low, middle, high = columns.low, _middle(columns), columns.high
     is_other = ~(columns.spans > 0.0)
     is_middle = np.zeros(columns.n_features, dtype=bool)
-    first_rows = min(_FIRST_ROWS, columns.n_samples)
+    first_rows = min(limits.first_scanned_rows, columns.n_samples)
 
     def mark(a: int, b: int) -> None:
         array, first = columns.block(a, b)
@@ -404,7 +399,7 @@ def _levels(
         return Planes(), Planes(), everything, 0.0
     # Two levels are always equally spaced; three are if the midrange is exact.
     has_levels = ~(is_other | (is_middle & (middle - low != high - middle)))
-    if np.count_nonzero(has_levels) < max(1, min(_FEWEST_LEVEL_COLUMNS, everything.size)):
+    if np.count_nonzero(has_levels) < max(1, min(limits.min_level_columns, everything.size)):
         return Planes(), Planes(), everything, 0.0
     units = np.where(is_middle, 0.5, 1.0) * spans
     unit = float(units[has_levels].min())
@@ -416,6 +411,6 @@ def _levels(
         by_weight.append(Planes([group for group in groups if group[0].size]))
         has_levels &= ~of_weight
         varies &= ~of_weight
-    if sum(planes.n_columns for planes in by_weight) < min(_FEWEST_LEVEL_COLUMNS, everything.size):
+    if sum(planes.n_columns for planes in by_weight) < min(limits.min_level_columns, everything.size):
         return Planes(), Planes(), everything, 0.0
     return by_weight[0], by_weight[1], np.flatnonzero(varies), unit

@@ -16,20 +16,10 @@ from .._kernels import missing, packing
 from . import arrays
 from .arrays import entries_of
 from .cached_property import cached_property
+from .limits import limits
 from .threads import even_ranges, run_all
 
 # Ranges of the columns of a table of any memory order and type, without a copy
-
-
-#: Bytes of a block of columns that is copied.
-BLOCK_BYTES = 2**24
-#: A pass over a table with this many times more features than samples takes little longer than a copy: up
-#: to this many bytes it is copied once, rather than block by block in every pass.
-_WIDE, _MOST_COPIED = 10, 8 * 10**7
-#: Columns copied at a time: all of their rows stay in the cache.
-_COPIED_AT_A_TIME = 512
-#: Columns of a block that is not copied.
-_WIDEST = 2**16
 
 
 def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -90,12 +80,12 @@ def c_ordered(X: NDArray[Any]) -> NDArray[Any]:
     A small table is a single block, which every pass would copy. A large one is returned as is.
     """
     n_samples, n_features = X.shape
-    most = _MOST_COPIED if n_features >= _WIDE * n_samples else BLOCK_BYTES
+    most = limits.wide_copy_bytes if n_features >= limits.wide_copy_ratio * n_samples else limits.block_bytes
     if X.flags.c_contiguous or X.nbytes > most:
         return X
     copy = np.empty(X.shape, X.dtype)
-    for start in range(0, n_features, _COPIED_AT_A_TIME):
-        part = slice(start, start + _COPIED_AT_A_TIME)
+    for start in range(0, n_features, limits.copied_columns):
+        part = slice(start, start + limits.copied_columns)
         copy[:, part] = X[:, part]
     return copy
 
@@ -104,8 +94,8 @@ def n_blocks(X: NDArray[Any]) -> int:
     """Return the number of blocks that the columns are split into."""
     n_samples, n_features = X.shape
     if X.flags.c_contiguous and X.dtype == float_type(X.dtype):
-        return max(1, -(-n_features // _WIDEST))
-    return max(1, -(-n_features * n_samples * float_type(X.dtype).itemsize // BLOCK_BYTES))
+        return max(1, -(-n_features // limits.block_columns))
+    return max(1, -(-n_features * n_samples * float_type(X.dtype).itemsize // limits.block_bytes))
 
 
 def one_block(X: NDArray[Any], start: int, end: int, dtype: np.dtype[Any]) -> tuple[NDArray[Any], int]:
@@ -219,8 +209,6 @@ class MissingMask:
         return self.which[order], samples[order]
 
 
-#: Columns copied at a time.
-_COLUMNS_AT_ONCE = 1024
 #: Smaller ranges are multiplied by a power of 2, by item size: parts of them must not underflow.
 _NARROW, _LIFT = {4: 2.0**-100, 8: 2.0**-960}, {4: 2.0**60, 8: 2.0**200}
 #: Valid values of ``scale``.
@@ -336,8 +324,8 @@ def feature_scaling(
     if scale == "range":
         return to_range
     mean, variance = np.empty(X.shape[1]), np.empty(X.shape[1])
-    for start in range(0, X.shape[1], _COLUMNS_AT_ONCE):
-        part = slice(start, start + _COLUMNS_AT_ONCE)
+    for start in range(0, X.shape[1], limits.moment_columns):
+        part = slice(start, start + limits.moment_columns)
         inside = to_range.of(part).apply(X[:, part])
         mean[part] = np.average(inside, axis=0, weights=weights)
         variance[part] = np.average((inside - mean[part]) ** 2, axis=0, weights=weights)

@@ -19,9 +19,9 @@ from .._kernels import nearest, packing
 from .columns import Columns
 from .distances import Distances, ProductDistances, Range, TileDistances
 from .layout import Packed
+from .limits import limits
 from .missing import MissingValues, MixedMissingValues
 from .neighbors import (
-    LISTS_BYTES,
     METRICS,
     CandidateLists,
     NearestK,
@@ -218,18 +218,6 @@ class ExpectedDistances:
         run_all(of_rows, even_ranges(n_rows, 4 * self._n_threads, missing_kernels.CHUNK), self._n_threads)
 
 
-#: Below this share of the samples, anchors are cheaper row by row than by symmetric tiles.
-FEW_ANCHORS = 1 / 4
-#: With this ratio of bytes per row to rows, all distances take at most a fifth of the memory of the table.
-WIDE = 20
-#: Rows of a band: distances between two bands are in memory at a time.
-BAND = 2048
-#: Bytes of a piece of the columns if they are processed in pieces, and of all columns otherwise.
-_PIECE_BYTES = 2.0**24
-#: Anchors whose distances to all rows are in memory at a time.
-_ANCHORS_AT_ONCE = 256
-
-
 Report = Callable[[], object]
 
 
@@ -300,7 +288,7 @@ class NeighborSearch:
         if self._way == "all":
             return len(self._pieces)
         if self._way == "rows":
-            return 1 if len(self._pieces) > 1 else -(-int(self._chosen.sum()) // _ANCHORS_AT_ONCE)
+            return 1 if len(self._pieces) > 1 else -(-int(self._chosen.sum()) // limits.anchors_at_once)
         n_bands = len(self._bands)
         return n_bands * (n_bands + 1) // 2
 
@@ -338,7 +326,7 @@ class NeighborSearch:
         table, distances = self._table, self._distances
         pieces = [(0, 1)] if whole is not None else self._pieces
         # Several pieces are each created only once.
-        at_once = _ANCHORS_AT_ONCE if len(pieces) == 1 else anchors.size
+        at_once = limits.anchors_at_once if len(pieces) == 1 else anchors.size
         if len(pieces) == 1 and whole is None:
             whole = distances.piece(0, 1)
         for start in range(0, anchors.size, at_once):
@@ -359,13 +347,13 @@ class NeighborSearch:
     def _pieces(self) -> list[tuple[int, int]]:
         """Parts of the columns processed at a time: all, unless the table is wide or has few rows."""
         table = self._table
-        whole = not (_is_wide(table) or table.n_rows <= BAND)
-        return self._distances.pieces(np.inf if whole else _PIECE_BYTES)
+        whole = not (_is_wide(table) or table.n_rows <= limits.band)
+        return self._distances.pieces(np.inf if whole else limits.piece_bytes)
 
     @property
     def _bands(self) -> list[tuple[int, int]]:
         n_rows = self._table.n_rows
-        return even_ranges(n_rows, -(-n_rows // BAND), multiple=distances_kernels.TILE)
+        return even_ranges(n_rows, -(-n_rows // limits.band), multiple=distances_kernels.TILE)
 
     def _from_lists(self, anchors: NDArray[np.int64], report: Report) -> Iterator[Neighbors]:
         distances = self._distances
@@ -424,13 +412,13 @@ def padded_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _is_wide(table: Packed) -> bool:
-    return table.row_bytes >= WIDE * table.n_samples
+    return table.row_bytes >= limits.wide_search_ratio * table.n_samples
 
 
 def _way(table: Packed, anchors: NDArray[np.bool_], nearest: NearestK) -> str:
     """Return the order of the work, which depends on the shape of the data alone."""
-    if np.count_nonzero(anchors) < FEW_ANCHORS * table.n_samples:
+    if np.count_nonzero(anchors) < limits.few_anchors * table.n_samples:
         return "rows"
-    if _is_wide(table) or table.n_rows <= BAND:
+    if _is_wide(table) or table.n_rows <= limits.band:
         return "all"
-    return "rows" if nearest.list_bytes > LISTS_BYTES else "bands"
+    return "rows" if nearest.list_bytes > limits.list_bytes else "bands"

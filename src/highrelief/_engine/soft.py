@@ -19,6 +19,7 @@ from .._kernels import distances, packing, soft
 from .._kernels import missing as missing_kernels
 from .cached_property import cached_property
 from .layout import Layout, Packed, sum_in_order
+from .limits import limits
 from .memory import check_room
 from .missing_pairs import MissingCorrection
 from .pair_sums import Coefficients, PairSums, PositiveMargins, WeightedRows, weighted_rows
@@ -62,16 +63,6 @@ def width_for_entropy(entropy: Callable[[float], tuple[float, float]], target: f
 
 
 # Distances of all pairs
-
-
-#: Pairs × features above which it pays to determine the features that need not be summed,
-FEWEST_TERMS = 1e8
-#: if distances and coefficients together take no more than this,
-MOST_BYTES = 2e8
-#: and if weights (of norm 1) change by no more than this.
-SMALL_STEP = 5e-3
-#: Largest number of anchors over which a kernel width is determined.
-WIDTH_ANCHORS = 1024
 
 
 class PairSource(Protocol):
@@ -146,7 +137,9 @@ class PairwiseDistances:
         self.stored = size <= memory
         # Coefficients take as much memory as distances.
         n_terms = float(table.n_rows) ** 2 * table.n_features
-        self._stores_coefficients = n_terms >= FEWEST_TERMS and 2.0 * size <= min(memory, MOST_BYTES)
+        self._stores_coefficients = n_terms >= limits.screened_terms and 2.0 * size <= min(
+            memory, limits.screened_bytes
+        )
         self._memory = memory
         self.remaining_memory = memory - size * (self.stored + self._stores_coefficients)
         self._tiles: NDArray[np.floating] = np.empty((0, distances.TILE, distances.TILE), table.dtype)
@@ -253,7 +246,7 @@ class PairwiseDistances:
 
     def positive_sums(self, by: Coefficients) -> NDArray[np.float64]:
         """Return Σ over pairs of coefficient·|x − x'| where it is positive, any number ≤ 0 elsewhere."""
-        if self._step > SMALL_STEP or self._positive is None:
+        if self._step > limits.small_step or self._positive is None:
             return self.sum_differences(by)
         return self._positive.sums(self.tiles()[0], by)
 
@@ -772,15 +765,6 @@ def tile_moments(
 # range of its feature times Σ(c' − c)⁺. A feature that stays below the threshold by this bound is not summed.
 
 
-#: Sums of earlier coefficients that are stored, if memory allows, to bound later ones. An iteration
-#: computes about three; in a cycle of two, the step before the last is still there.
-_REFERENCES = 8
-#: Fewer features are all summed, which takes no longer than to bound them.
-_FEWEST_FEATURES = 256
-#: If more than this share of the features may be above the threshold, all are summed as a new reference.
-_TOO_MANY = 0.2
-
-
 class ActiveSetMargins:
     """Margins under weights that change and of which few are not 0.
 
@@ -796,7 +780,7 @@ class ActiveSetMargins:
         self.table = table
         self._memory = memory
         pairs = float(table.n_tiles) * distances.TILE**2 * table.dtype.itemsize
-        n_stored = int(min(memory // pairs, 2 + _REFERENCES))
+        n_stored = int(min(memory // pairs, 2 + limits.stored_references))
         #: Whether distances, coefficients and a reference fit into memory.
         self.stored = n_stored > 2
         self.references: deque[Reference] = deque(maxlen=max(n_stored - 2, 0))
@@ -809,10 +793,10 @@ class ActiveSetMargins:
     def width_for_perplexity(self, w: NDArray[np.float64], share: float) -> float:
         """Return the σ at which a neighborhood has, in effect, ``share`` of the other samples."""
         pairs, w = self._active_set(w)
-        if self.table.total_sample_weight > WIDTH_ANCHORS:
+        if self.table.total_sample_weight > limits.width_anchors:
             # The choice of anchors must not depend on the active features.
             pairs.fingerprints = self._fingerprints
-        return pairs.width_for_perplexity(w, share, WIDTH_ANCHORS)
+        return pairs.width_for_perplexity(w, share, limits.width_anchors)
 
     @cached_property
     def _fingerprints(self) -> NDArray[np.float64]:
@@ -967,7 +951,7 @@ class MarginColumns:
         bound = np.full(spans.size, np.inf)
         for reference in reversed(self._source.references):
             np.minimum(bound, reference.bounds(tiles, own, spans), out=bound)
-            if np.count_nonzero(bound > threshold) <= _TOO_MANY * spans.size:
+            if np.count_nonzero(bound > threshold) <= limits.max_bounded_share * spans.size:
                 break
         return np.flatnonzero(bound > threshold)
 
@@ -978,7 +962,7 @@ class MarginColumns:
         pairs = PairSums(self._table, tiles, by, self._source.correction)
         spans = self._table.spans
         features = self._may_be_above(tiles, by.own, threshold)
-        if features.size <= _TOO_MANY * spans.size or spans.size < _FEWEST_FEATURES:
+        if features.size <= limits.max_bounded_share * spans.size or spans.size < limits.min_bounded_features:
             exact = pairs.sums(features)
             return BoundedSums(features, exact, exact.copy(), pairs.sums)
         low, high = pairs.bounds()

@@ -21,6 +21,7 @@ from .columns import SparseColumns
 from .distances import ProductDistances, Range, TileDistances
 from .engine import LocalRows
 from .layout import SparsePacked, sum_in_order
+from .limits import limits
 from .missing_pairs import MissingCorrection
 from .nearest import LocalNearestPass, NeighborMargins
 from .neighbors import Neighborhood, Neighbors
@@ -28,13 +29,6 @@ from .pair_sums import Coefficients, PairSums
 from .search import NeighborSearch
 from .soft import PairwiseDistances
 from .threads import even_ranges, run_all
-
-#: Rows per task of a thread: whole cache lines of the transposed copy.
-_ROWS_AT_ONCE = 64
-#: Columns with a larger share of stored values are faster to compare densified,
-_DENSE = 0.2
-#: if there are at least this many of them.
-_FEWEST_DENSE = 32
 
 
 @dataclass
@@ -144,9 +138,9 @@ class OverlapDistances:
         self, columns: SparseColumns, position: NDArray[np.int64], squared: bool, n_threads: int
     ) -> None:
         factors = columns.distance_factors
-        dense = np.flatnonzero(columns.counts > _DENSE * columns.n_samples)
+        dense = np.flatnonzero(columns.counts > limits.dense_share * columns.n_samples)
         self._dense: TileDistances | ProductDistances | None = None
-        if dense.size >= _FEWEST_DENSE:
+        if dense.size >= limits.min_dense_columns:
             kind = ProductDistances if squared else TileDistances
             self._dense = kind(columns.densified(dense), position, n_threads)
             factors = factors.copy()
@@ -249,7 +243,7 @@ class OverlapDistances:
         run_all(work, self._parts(rows.size), self._n_threads)
 
     def _parts(self, n: int) -> list[tuple[int, int]]:
-        return even_ranges(n, -(-n // _ROWS_AT_ONCE), multiple=16)
+        return even_ranges(n, -(-n // limits.sparse_rows), multiple=16)
 
 
 # Soft neighborhoods of sparse rows

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from .._engine.limits import limits
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 try:
@@ -28,9 +30,6 @@ except ImportError:  # scikit-learn < 1.9
 
     ProgressBar = None
 
-#: Seconds of work before the line on the terminal appears.
-_PATIENCE = 2.0
-
 
 class _Line:
     """A line that says how much is done and how long the rest will take."""
@@ -43,7 +42,7 @@ class _Line:
     def advance(self) -> None:
         self._done += 1
         elapsed = time.monotonic() - self._begin
-        if elapsed < _PATIENCE:
+        if elapsed < limits.progress_delay:
             return
         left = elapsed / self._done * (self._total - self._done)
         text = f"{self._name}: {self._done} of at most {self._total}, {left:.0f} s left"

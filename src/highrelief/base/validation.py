@@ -38,8 +38,8 @@ from .._engine.categories import Encoding, is_missing
 from .._engine.columns import SparseTable, sparse_ranges, sparse_scaling
 from .._engine.engine import LocalRows
 from .._engine.layout import Packed, SparsePacked
+from .._engine.limits import limits
 from .._engine.memory import check_room, memory_budget
-from .._engine.pair_sums import WIDE
 from .._engine.parameters import check_declared, checked_thread_count, constraints, one_of
 from .._engine.scaling import (
     SCALES,
@@ -407,7 +407,7 @@ def read_in_blocks(X: Any, bytes_per_value: int) -> Any:
     if not (isinstance(X, np.memmap) and X.ndim == 2 and X.dtype.kind in "fiub"):
         return X
     copied, room = float(bytes_per_value) * X.size, memory_budget(None)
-    if X.shape[1] >= WIDE * X.shape[0] or copied <= room:
+    if X.shape[1] >= limits.view_ratio * X.shape[0] or copied <= room:
         return X
     try:
         from dask.array import from_array  # noqa: PLC0415

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 #: Of more classes than the former, the screen lists the latter.
 _MOST_SHOWN, _FEW_SHOWN = 20, 5
-#: Seconds after which a progress bar appears.
-PATIENCE = 2.0
 _BAR = "█"
 
 #: Receives the number of finished steps, and the total number.
@@ -133,6 +131,7 @@ class Screen(Listener):
             TimeRemainingColumn,
         )
 
+        from .._engine.limits import limits  # noqa: PLC0415
         from .._engine.threads import start_helper  # noqa: PLC0415
         from ..base.progress import watching  # noqa: PLC0415
 
@@ -147,7 +146,7 @@ class Screen(Listener):
         progress = Progress(*columns, console=self.err, transient=True)
         task = progress.add_task(description, total=None)
         finished = threading.Event()
-        starter = start_helper(lambda: None if finished.wait(PATIENCE) else progress.start())
+        starter = start_helper(lambda: None if finished.wait(limits.progress_delay) else progress.start())
 
         def report(done: int, total: int) -> None:
             progress.update(task, completed=done, total=total)

@@ -22,6 +22,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from .._engine.limits import limits
 from .._engine.memory import check_room
 from .cells import (
     Cells,
@@ -40,8 +41,8 @@ from .files import InputFile
 SEPARATORS = ("\t", ",", ";", "|", " ")
 #: Placeholders of separators and line ends inside quotes, until the fields are split.
 _QUOTED_SEPARATOR, _QUOTED_NEWLINE = b"\x1f", b"\x1e"
-#: The separator is detected from so many bytes and lines; from more bytes if these have too few lines.
-_BYTES_SCANNED, _LINES_SCANNED, _MIN_LINES = 2**22, 20, 3
+#: The separator is detected from so many lines; from more bytes if ``limits.sniffed_bytes`` have too few.
+_LINES_SCANNED, _MIN_LINES = 20, 3
 #: A byte that is in no text.
 _UNUSED_SEPARATOR = "\x1d"
 #: Up to so many columns are cut out of the rows one by one; more are read as text with all others.
@@ -208,7 +209,7 @@ def _detect_separator(text: bytes) -> str:
 
 def _first_lines(text: bytes) -> list[bytes]:
     """Return the first lines without quoted parts, at least a few however long they are."""
-    n_bytes = _BYTES_SCANNED
+    n_bytes = limits.sniffed_bytes
     while True:
         outside_quotes = b"".join(text[:n_bytes].split(b'"')[::2])
         lines = [line for line in outside_quotes.split(b"\n") if line.strip()]

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._engine.columns import Moments
-from .._engine.scaling import BLOCK_BYTES, Scaling
+from .._engine.limits import limits
+from .._engine.scaling import Scaling
 from .._engine.threads import even_ranges
 from ..base.progress import with_callbacks
 from ..base.validation import Table, is_sparse
@@ -128,7 +129,7 @@ def _centers_and_scatter(
     inside = Scaling.to_range(table.ranges.low, table.ranges.high)
     n_features = table.X.shape[1]
     centers, within = np.empty((sizes.size, n_features)), np.zeros(n_features)
-    n_blocks = 1 if is_sparse(table.X) else -(-table.X.size * 8 // BLOCK_BYTES)
+    n_blocks = 1 if is_sparse(table.X) else -(-table.X.size * 8 // limits.block_bytes)
     for start, end in even_ranges(n_features, n_blocks):
         part = slice(start, end)
         X, scaling = (table.X, inside) if n_blocks == 1 else (table.X[:, part], inside.of(part))

@@ -9,14 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._engine.columns import Centered
+from .._engine.limits import limits
 from .._engine.memory import check_room
 from .._engine.neighbors import Neighborhood
 from .._engine.parameters import constraints, count, one_of
 from .._solvers import scatter
 from ..base.extraction import FeatureExtractor, check_square
 
-#: Rows of the largest matrix of which all eigenvalues are found: half a gigabyte, and minutes.
-_LARGEST_SIDE = 8192
 #: What ``metric`` and ``solver`` may be.
 METRICS = ("euclidean", "manhattan")
 SOLVERS = ("auto", "primal", "dual", "arpack")
@@ -181,7 +180,7 @@ class LFE(FeatureExtractor):
         if self.solver != "auto" and (self.solver != "arpack" or self.n_components != n_features):
             return self.solver
         side = min(n_samples, n_features)
-        if side > _LARGEST_SIDE and self.n_components is not None and self.n_components <= side // 20:
+        if side > limits.max_eigh_rows and self.n_components is not None and self.n_components <= side // 20:
             return "arpack"
         return "dual" if n_samples < n_features else "primal"
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from .._engine.limits import limits
 from .._engine.parameters import check_flag, constraints, count, number, optional, random_generator
 from .._engine.scaling import ColumnRanges, Scaling
 from .._engine.soft import width_among
@@ -131,9 +132,6 @@ RENEWAL = 4
 # Anchors that are enough for it.
 WIDTH_ANCHORS = 256
 
-# Of so few features, so many references per class, and in so few bytes that one more copy does not matter,
-# sums run faster along the references than along the features.
-MOST_FEATURES_IN_COLUMNS, FEWEST_COLUMNS, COLUMN_BYTES = 64, 64, 2**24
 
 # Attributes of a stream between two batches, and where its source of random numbers stands.
 _State = tuple[dict[str, Any], Any]
@@ -454,9 +452,9 @@ class OnlineIRelief(ClassMargins):
         priors = self._class_counts / self._class_counts.sum()
         members, bounds = _by_class(reference_codes, self.classes_.size)
         in_columns = (
-            references.shape[1] <= MOST_FEATURES_IN_COLUMNS
-            and len(references) >= FEWEST_COLUMNS * self.classes_.size
-            and references.nbytes <= COLUMN_BYTES
+            references.shape[1] <= limits.max_column_features
+            and len(references) >= limits.min_column_references * self.classes_.size
+            and references.nbytes <= limits.max_column_bytes
         )
         given = np.ascontiguousarray(references[members].T) if in_columns else references
         piece = -(-len(visits) // n_pieces(len(visits) * references.size))

@@ -24,6 +24,7 @@ from scipy.special import ndtr, ndtri
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import has_fit_parameter
 
+from .._engine.limits import limits
 from .._engine.memory import memory_budget
 from .._engine.parameters import check_choice, check_number, checked_thread_count, random_generator
 from .._engine.threads import one_blas_thread
@@ -41,8 +42,6 @@ from ..base.validation import check_array, checked_sample_weight, refuse_dask, w
 # knockoffs.
 
 
-#: Features up to which each has an s of its own; beyond, all share one, and no p × p matrix is made.
-MOST_APART = 600
 #: Share of Ledoit and Wolf's shrinkage that is used. All of it weakens correlations so much that null
 #: features beside those that count win against their knockoffs too often (a false discovery rate of
 #: 0.22 ± 0.01 at 0.2, correlations of 0.5, 100 features of 300 samples; 0.15 with the true covariance); half
@@ -454,7 +453,7 @@ def knockoffs_of(
     else:
         spectrum = Spectrum.shrunk((scores - mean) / scale, copies)
     Z = (scores - mean) / scale
-    drawn = draw_knockoffs(Z, spectrum, random, equal=given.shape[1] > MOST_APART)
+    drawn = draw_knockoffs(Z, spectrum, random, equal=given.shape[1] > limits.max_individual_s)
     if marginals == "gaussian":
         knockoffs[:, varies] = mean + scale * drawn
     else:
@@ -546,7 +545,7 @@ def _checked_covariance(covariance: ArrayLike, varies: NDArray[np.bool_]) -> NDA
 def _check_room(X: NDArray[np.float64]) -> None:
     """Raise before memory runs out: eigenvectors, scores, noise and knockoffs are there at the same time."""
     n, p = X.shape
-    needed = 8.0 * (9 * n * p + (6 * p * p if p <= MOST_APART else 2 * p * min(n, p)))
+    needed = 8.0 * (9 * n * p + (6 * p * p if p <= limits.max_individual_s else 2 * p * min(n, p)))
     if needed > memory_budget(None):
         raise MemoryError(
             f"Knockoffs of {p} features of {n} samples need about {needed / 2**30:.1f} GiB; keep fewer"

@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 from .._dask.collections import is_dask_table, pairs_fit_on_client
 from .._engine.labelings import RelabeledRows
+from .._engine.limits import limits
 from .._engine.memory import check_room
 from ..base.meta import Decision, MetaTable, weights_of
 from ..base.resampling import SEEDS, run_some, seeded_clone, unseeded
@@ -227,8 +228,6 @@ def global_pvalue(observed: NDArray[np.floating], null: NDArray[np.floating]) ->
 STATISTICS = ("auto", "weights", "margins")
 #: Most fits with the features that were found kept beside the labels.
 MOST_REALIGNED = 200
-#: Samples up to which lists of all neighbors are held.
-_MOST_LISTED = 8192
 #: Tables of weights by permuted labels that there are at the same time.
 _N_NULLS = 3
 #: Weights from which on they cannot be squared, and where they are in single precision.
@@ -375,7 +374,7 @@ class PermutationTest:
             and table.ranges.finite
             and table.sample_weight is None
             and not table.told_to("estimator")
-            and table.n_samples <= _MOST_LISTED
+            and table.n_samples <= limits.label_samples
             # In single precision: squares must be numbers.
             and _largest(fitted, table) < _LARGEST_SINGLE
             and pairs_fit_on_client(table.X)

@@ -13,6 +13,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from sklearn.utils.validation import check_is_fitted
 
+from .._engine.limits import limits
 from .._engine.parameters import constraints, number, one_of
 from .._engine.threads import one_blas_thread
 from ..base.meta import MixedSingleFitWeighter, innermost, ranked_by, weights_of
@@ -25,8 +26,6 @@ from ..base.validation import warn_user
 
 #: How far apart two groups are, by how far apart their features are.
 LINKAGES = ("complete", "average", "single")
-#: Most features that are grouped: about 12 bytes for each two of them, 5 GB.
-MOST_GROUPED = 20_000
 #: Similarities are rounded to 12 digits.
 _DISTANCE_ROUNDING = 1e-11
 
@@ -500,10 +499,10 @@ def group_features(
     sample_weight: NDArray[np.float64] | None = None,
 ) -> FeatureGroups:
     """Group some features of a table, given from the best on; see :class:`RedundancyFilter`."""
-    if best.size > MOST_GROUPED:
+    if best.size > limits.max_grouped_features:
         raise ValueError(
             f"{best.size:,} features would be grouped, each compared with each other; at most"
-            f" {MOST_GROUPED:,} can be. Keep fewer of them before, by n_features_to_select."
+            f" {limits.max_grouped_features:,} can be. Keep fewer of them before, by n_features_to_select."
         )
     columns = X[:, best]
     values = (columns.toarray() if sparse.issparse(columns) else np.asarray(columns)).astype(np.float64)

@@ -11,10 +11,9 @@ pytest.importorskip("jinja2")
 
 from report_contents import bare_contents, evil_contents, feature_table, full_contents, mixed_contents
 
-from highrelief.inspection.report import page as page_module
+from highrelief._engine.limits import limits
 from highrelief.inspection.report.contents import Member, SimilarFeatures, TwoFeatures
 from highrelief.inspection.report.page import (
-    N_CARRIED,
     N_PLAIN,
     count,
     figure,
@@ -134,9 +133,9 @@ def test_20_000_features_take_little_room():
     assert len(ranking_page(contents).encode()) < 5_000_000
 
 
-def test_a_page_carries_as_many_features_as_can_be_opened(monkeypatch):
+def test_a_page_carries_as_many_features_as_can_be_opened(force):
     """A million features would make a page of 100 MB: it holds the best, and says so."""
-    monkeypatch.setattr(page_module, "N_CARRIED", 60)
+    force(page_features=60)
     contents = full_contents(1_000)
     page = ranking_page(contents)
     found = data_of(page)
@@ -153,10 +152,10 @@ def test_a_page_carries_as_many_features_as_can_be_opened(monkeypatch):
 
 
 def test_a_page_of_very_many_features_stays_of_a_size_that_opens():
-    names = [f"cg{place:08d}_TC21" for place in range(N_CARRIED + 20_000)]
+    names = [f"cg{place:08d}_TC21" for place in range(limits.page_features + 20_000)]
     page = ranking_page(full_contents(names=names))
     assert len(page.encode()) < 12_000_000
-    assert len(data_of(page)["features"]["names"]) == N_CARRIED
+    assert len(data_of(page)["features"]["names"]) == limits.page_features
 
 
 def test_groups_are_listed_by_the_best_of_each():

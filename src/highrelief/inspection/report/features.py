@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 from scipy.spatial.distance import squareform
 
+from ..._engine.limits import limits
 from ...base.meta import fit_inside
 from ...base.selector import lowest_ranks
 from ...io.cells import counted
@@ -529,8 +530,6 @@ def _describe_redundancy(inputs: ReportInputs, groups: list[list[str]], n_shown:
 
 #: Features that are left out one by one.
 N_INTERACTIONS = 12
-#: Time limit, in seconds, unless the user requested interactions.
-PATIENCE = 10.0
 #: Share of a weight from which on its loss counts as large.
 _MUCH = 0.5
 #: Pairs in the table, and pairs named in a sentence.
@@ -547,7 +546,8 @@ def measure_interactions(
 ) -> InteractionTable | str:
     """Measure the interactions of the best features; return a sentence with the reason if that fails.
 
-    ``requested``: True or False as the user set it; None measures only if it takes less than ``PATIENCE``.
+    ``requested``: True or False as the user set it; None measures only within
+    ``limits.interaction_seconds``.
     """
     reason = _reason_not_measured(inputs, requested=requested)
     if reason is not None:
@@ -562,7 +562,7 @@ def measure_interactions(
             # With too few samples for halves, a sentence of the report says that noise is unknown.
             warnings.simplefilter("ignore")
             return interactions_within(
-                None if requested else PATIENCE,
+                None if requested else limits.interaction_seconds,
                 inputs.unfitted,
                 inputs.X,
                 inputs.y,
@@ -578,7 +578,7 @@ def measure_interactions(
     except TooLongError:
         return (
             f"Interactions were not measured: to weigh the best {N_INTERACTIONS} features again and again,"
-            f" each time without one of them, takes longer than {PATIENCE:g} seconds here."
+            f" each time without one of them, takes longer than {limits.interaction_seconds:g} seconds here."
             " interactions=True, or --interactions, asks for it."
         )
     except (ValueError, TypeError) as error:

@@ -17,6 +17,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from ..._engine.limits import limits
 from .comparison import ComparisonContents, percent
 from .contents import Contents, FeatureTable
 from .wording import MINUS, two_digits
@@ -205,8 +206,6 @@ _FILTERS: Mapping[str, Any] = {
 N_PLAIN = 50
 #: Maximum and minimum number of features whose rank intervals are drawn.
 N_INTERVALS, N_FEWEST = 25, 10
-#: Maximum number of features in a page: about 10 MB, with quick searching and sorting.
-N_CARRIED = 100_000
 
 
 def ranking_page(contents: Contents) -> str:
@@ -228,7 +227,7 @@ def ranking_page(contents: Contents) -> str:
         _drawn(contents),
         ("ranking_table.js", "weights.js", "ranking.js"),
         contents=contents,
-        n_carried=min(N_CARRIED, n_features),
+        n_carried=min(limits.page_features, n_features),
         n_plain=min(N_PLAIN, n_features),
         n_intervals=_n_intervals(contents.features),
     )
@@ -239,7 +238,7 @@ def _drawn(contents: Contents) -> dict[str, object]:
     return {
         "classes": contents.classes,
         "class_sizes": contents.class_sizes,
-        "features": _first(contents.features, N_CARRIED),
+        "features": _first(contents.features, limits.page_features),
         "n_features": len(contents.features.names),
         "n_kept": sum(contents.features.kept),
         "convergence": contents.convergence,
