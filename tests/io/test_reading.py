@@ -894,7 +894,7 @@ def test_text_of_an_npz_is_without_blanks_and_decoded(tmp_path):
         "sample_names": [b"p", b"q"],
     }
     np.savez(tmp_path / "t.npz", X=np.eye(2), y=np.array([0, 1]), **arrays)
-    table = reading._cells(reading.InputFile(tmp_path / "t.npz"), Dialect())
+    table = reading._read_cells(reading.InputFile(tmp_path / "t.npz"), Dialect())
     assert table.names == ["x", "z"]
     assert table.row_names == ["p", "q"]
     assert table.annotations["y"] == ["no", "yes"]
