@@ -15,7 +15,7 @@ from pathlib import Path
 from reproduced_words import FOUND, SHOWN
 
 from highrelief.catalog import as_text
-from highrelief.cli.reproduce import Reproduction, reproduced
+from highrelief.cli.reproduce import Reproduction, reproduce
 from highrelief.papers.experiment import Experiment
 from highrelief.papers.results import FAR, Results
 from highrelief.papers.runner import PAPERS, Paper, papers
@@ -98,7 +98,7 @@ def _page(paper: Paper, module: str, shown: list[Shown]) -> list[str]:
 
 def _shown(experiment: Experiment, module: str, data: Path, cache: Path) -> Shown:
     repeats = SHOWN.get(experiment.name, experiment.repeats)
-    found = reproduced(experiment.name, data=data, cache=cache, repeats=repeats, n_jobs=-1)
+    found = reproduce(experiment.name, data=data, cache=cache, repeats=repeats, n_jobs=-1)
     pairs = [pair for table in found.results for pair in table.pairs if pair.z_score is not None]
     counts = f"{len(pairs)} | {sum(pair.is_far for pair in pairs)}" if pairs else " | "
     link = f"[`{experiment.name}`](reproduced/{module}.md#{experiment.name})"

@@ -252,7 +252,7 @@ class Figure1(OnMicroarrays):
                 "method",
                 "stability, %",
                 [
-                    Pair(name, dataset, percent([at_twenty(run)[kind] for run in runs]), None)
+                    Pair(name, dataset, percent([at_twenty(run)[kind] for run in runs]))
                     for name, sets in found.items()
                     for dataset, runs in sets.items()
                 ],
@@ -267,7 +267,7 @@ class Figure1(OnMicroarrays):
 
     def _against_members(self, found: Mapping[str, Mapping[str, list[Outcome]]]) -> Results:
         pairs = [
-            Pair(f"{dataset}: {name}", f"m = {m}", percent([run[m]["re-ranked"] for run in runs]), None)
+            Pair(f"{dataset}: {name}", f"m = {m}", percent([run[m]["re-ranked"] for run in runs]))
             for dataset in self.datasets
             for name in STABLE
             if (runs := found.get(name, {}).get(dataset)) and _by_members(runs[0])
@@ -347,12 +347,7 @@ class Figure2(OnMicroarrays):
                 "set and method",
                 "stability, %",
                 [
-                    Pair(
-                        f"{dataset}: {label}",
-                        f"λ = {value:g}",
-                        percent([run[name][kind] for run in runs]),
-                        None,
-                    )
+                    Pair(f"{dataset}: {label}", f"λ = {value:g}", percent([run[name][kind] for run in runs]))
                     for dataset in self.datasets
                     for label, (name, kind) in shown.items()
                     for value in LAMBDAS
@@ -448,7 +443,7 @@ class _Accuracy(OnMicroarrays):
     def results(self, outcomes: Mapping[Cell, Outcome]) -> list[Results]:
         found = self.by_method(outcomes, accuracy_setting_of(""))
         pairs = [
-            Pair(f"{dataset}: {name}", each, percent([run[each] for run in runs]), None)
+            Pair(f"{dataset}: {name}", each, percent([run[each] for run in runs]))
             for dataset in self.datasets
             for name, sets in found.items()
             if (runs := sets.get(dataset))
@@ -544,7 +539,7 @@ class Figure5(OnMicroarrays):
                 "set and method",
                 "SAT, %",
                 [
-                    Pair(f"{dataset}: {name}", each, percent(values), None)
+                    Pair(f"{dataset}: {name}", each, percent(values))
                     for each in CLASSIFIERS
                     for name, dataset, values in self._values(outcomes, each, kind)
                 ],

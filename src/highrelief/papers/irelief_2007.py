@@ -440,8 +440,8 @@ class Figure5(OnUCI):
                 curves = np.array([run["methods"][method]["curve"] for run in runs])
                 best = int(np.argmin(curves.mean(axis=0)))
                 row = f"{dataset}, {setting}"
-                pairs.append(Pair(row, f"{method}: least error", percent(curves[:, best]), None))
-                pairs.append(Pair(row, f"{method}: features", Estimate(float(runs[0]["cuts"][best])), None))
+                pairs.append(Pair(row, f"{method}: least error", percent(curves[:, best])))
+                pairs.append(Pair(row, f"{method}: features", Estimate(float(runs[0]["cuts"][best]))))
         remark = (
             "The paper shows curves, and says: in nearly all sets I-RELIEF is the best, RELIEF-F the second"
             " and Simba the worst."
@@ -494,12 +494,7 @@ class Figure6(OnUCI):
 
     def results(self, outcomes: Mapping[Cell, Outcome]) -> list[Results]:
         pairs = [
-            Pair(
-                f"{dataset}, {setting}",
-                method,
-                percent([run["methods"][method]["area"] for run in runs]),
-                None,
-            )
+            Pair(f"{dataset}, {setting}", method, percent([run["methods"][method]["area"] for run in runs]))
             for (dataset, setting), runs in self.by_set(outcomes).items()
             for method in runs[0]["methods"]
         ]
@@ -534,8 +529,7 @@ class OfOneRun(OnUCI):
                     "irrelevant: largest": w[-N_IRRELEVANT:].max(keepdims=True),
                 }
                 pairs += [
-                    Pair(row, name, Estimate(100.0 * float(part.mean())), None)
-                    for name, part in mean_of.items()
+                    Pair(row, name, Estimate(100.0 * float(part.mean()))) for name, part in mean_of.items()
                 ]
                 published = self.published.get((method, setting))
                 pairs.append(
@@ -654,7 +648,7 @@ class Figure10(_OfWidths):
                     100.0 * float(np.dot(run["weights"][str(sigma)], run["weights"][str(COMMON)]))
                     for run in runs
                 ]
-                pairs.append(Pair(dataset, f"sigma = {sigma:g}", measured(cosines), None))
+                pairs.append(Pair(dataset, f"sigma = {sigma:g}", measured(cosines)))
         remark = "The paper shows weights, and says: for relatively large widths they do not differ much."
         unit = f"100 times the cosine between the weights and those at sigma = {COMMON:g}"
         return [Results("Figure 10", "set", unit, pairs, [remark])]
@@ -686,9 +680,9 @@ class Figure11(_OfWidths):
                 published = Estimate(0.0) if sigma == "0.05" else None
                 pairs.append(Pair(row, "converged, %", Estimate(settled), published))
                 counts = [float(len(run["changes"][sigma])) for run in runs]
-                pairs.append(Pair(row, "iterations", measured(counts), None))
+                pairs.append(Pair(row, "iterations", measured(counts)))
             row = f"sigma = {FIXED:g}, random start"
-            pairs.append(Pair(row, "iterations", measured([float(len(run["random"])) for run in runs]), None))
+            pairs.append(Pair(row, "iterations", measured([float(len(run["random"])) for run in runs])))
         remarks = [
             "The paper says: it diverges with sigma = 0.05 and converges with all others, the faster the"
             " larger sigma; and from any start, from uniform weights slightly faster.",
@@ -808,7 +802,7 @@ class Figure12(_Online):
                 for rate in RATES:
                     away = [100.0 * run["away"][str(rate)][place] for run in runs]
                     row = f"{dataset}, after {passes * runs[0]['n']} samples"
-                    pairs.append(Pair(row, f"a = {rate:g}", measured(away), None))
+                    pairs.append(Pair(row, f"a = {rate:g}", measured(away)))
         remarks = [
             "The paper shows curves, and says: with any learning rate the weights converge to those of"
             " I-RELIEF, and are very close after 400 samples.",
@@ -842,8 +836,8 @@ class Figure13(_Online):
                 cosine = 100.0 * float(np.dot(w, runs[0]["weights"]["I-RELIEF"]))
                 irrelevant = 100.0 * float(np.linalg.norm(w[-N_IRRELEVANT:]))
                 row = f"{dataset}, {method}"
-                pairs.append(Pair(row, "100 times the cosine with I-RELIEF's", Estimate(cosine), None))
-                pairs.append(Pair(row, "length of the irrelevant part, %", Estimate(irrelevant), None))
+                pairs.append(Pair(row, "100 times the cosine with I-RELIEF's", Estimate(cosine)))
+                pairs.append(Pair(row, "length of the irrelevant part, %", Estimate(irrelevant)))
         remark = (
             "The paper shows weights. RELIEF-F's, which it shows for ringnorm alone, are the positive"
             f" parts, at unit length, with {N_NEIGHBORS} neighbors."
@@ -986,10 +980,10 @@ class Figure14(Experiment):
                         )
                     )
                 best = int(np.argmin(counts))
-                pairs.append(Pair(row, "least", _share(counts[best], n), None))
-                pairs.append(Pair(row, "genes at the least", Estimate(float(GENES[best])), None))
+                pairs.append(Pair(row, "least", _share(counts[best], n)))
+                pairs.append(Pair(row, "genes at the least", Estimate(float(GENES[best]))))
                 all_genes = sum(batch["wrong_with_all"] for batch in batches)
-                pairs.append(Pair(row, "all genes", _share(all_genes, n), None))
+                pairs.append(Pair(row, "all genes", _share(all_genes, n)))
         return [Results("Figure 14", "set, method", "leave-one-out error, %", pairs, list(_GENE_REMARKS))]
 
     def figures(self, outcomes: Mapping[Cell, Outcome]) -> dict[str, Picture]:

@@ -280,12 +280,12 @@ class Figure2(_OnUCI):
             for method in ("LFE", "DANN", "PCA"):
                 curves = 100.0 * np.array([run["curves"][method] for run in runs])
                 best = int(np.argmin(curves.mean(axis=0)))
-                pairs.append(Pair(dataset, f"{method}: least error", measured(curves[:, best]), None))
-                pairs.append(Pair(dataset, f"{method}: components", Estimate(best + 1.0), None))
+                pairs.append(Pair(dataset, f"{method}: least error", measured(curves[:, best])))
+                pairs.append(Pair(dataset, f"{method}: components", Estimate(best + 1.0)))
             best_of_nca = _best_of_nca(runs)
             errors = [100.0 * run["nca"][best_of_nca] for run in runs]
-            pairs.append(Pair(dataset, "NCA: least error", measured(errors), None))
-            pairs.append(Pair(dataset, "NCA: components", Estimate(float(best_of_nca)), None))
+            pairs.append(Pair(dataset, "NCA: least error", measured(errors)))
+            pairs.append(Pair(dataset, "NCA: components", Estimate(float(best_of_nca))))
         remark = "The paper shows curves, and says: LFE is the best, DANN and NCA second, PCA the worst."
         return [Results("Figure 2", "set", "test error, %", pairs, [remark])]
 
@@ -307,8 +307,8 @@ class Figure3(_OnUCI):
             W = np.abs(np.array(runs[0]["metric"]))
             irrelevant = W[-N_IRRELEVANT:].mean()
             relevant = W[:-N_IRRELEVANT, :-N_IRRELEVANT].mean()
-            pairs.append(Pair(dataset, "mean size of W: relevant", Estimate(100.0 * relevant), None))
-            pairs.append(Pair(dataset, "with an irrelevant one", Estimate(100.0 * irrelevant), None))
+            pairs.append(Pair(dataset, "mean size of W: relevant", Estimate(100.0 * relevant)))
+            pairs.append(Pair(dataset, "with an irrelevant one", Estimate(100.0 * irrelevant)))
         remark = "The paper shows pictures: what belongs to irrelevant features is near zero."
         return [Results("Figure 3", "set", "percent of the Frobenius norm", pairs, [remark])]
 

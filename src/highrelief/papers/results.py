@@ -85,7 +85,7 @@ class Pair:
     row: str
     column: str
     reproduced: Estimate | None
-    published: Estimate | None
+    published: Estimate | None = None
 
     @property
     def z_score(self) -> float | None:
