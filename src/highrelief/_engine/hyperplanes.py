@@ -98,7 +98,7 @@ class LocalHyperplanes:
         self._table = table
         self._among = Neighborhood(n_neighbors, pooled=True)
         self._penalty = penalty
-        self._columns = Columns(table.raw, table.scaling, table.ranges)
+        self._columns = table.columns
         self._distances: dict[str, Any] = {}
 
     def describe(self) -> dict[str, Any]:

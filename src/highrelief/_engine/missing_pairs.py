@@ -63,7 +63,6 @@ class MissingCorrection:
         self._by_chunk = listed_by_chunk(self._rows, self._which, layout.n_rows)
         #: E|V − V'| of every value that is missing.
         self._between_duplicates = 2.0 * self._of_pairs(self._rows).astype(np.float64)
-        self.set_weights(np.zeros(n_features))
 
     @classmethod
     def of(cls, table: Packed, *, ignored: bool = False) -> Self:
@@ -75,13 +74,13 @@ class MissingCorrection:
         """Whether values are missing."""
         return self._which.size > 0
 
-    def set_weights(self, w: NDArray[np.float64]) -> None:
-        """Set the weights."""
-        factors = w[self.features]
-        #: Arguments of the kernels.
-        self.arrays: CorrectionArrays = (*self._by_chunk, factors.astype(self._dtype), self._excess)
-        #: (n_rows,) distance between two duplicates of a row.
-        self.between_duplicates = self._by_row(self._between_duplicates * factors[self._which])
+    def under(self, w: NDArray[np.float64]) -> CorrectionArrays:
+        """Return the correction of distances under weights w, as the kernels read it."""
+        return *self._by_chunk, w[self.features].astype(self._dtype), self._excess
+
+    def between_duplicates(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the distance between two duplicates of every row under weights w, (n_rows,)."""
+        return self._by_row(self._between_duplicates * w[self.features][self._which])
 
     def between_own_duplicates(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Σ_n factors[n]·E|V − V'| of every incomplete feature over the rows it is missing from."""
@@ -109,11 +108,12 @@ class MissingCorrection:
         """
         requested = np.zeros(self._n_features, dtype=bool)
         requested[features] = True
+        correction = self.under(np.zeros(self._n_features))
 
         def of_tiles(a: int, b: int) -> NDArray[np.float64]:
             found = np.zeros(self.features.size)
             missing_kernels.add_correction_products(
-                self.arrays, requested[self.features], S, self._layout.n_rows, a, b, found
+                correction, requested[self.features], S, self._layout.n_rows, a, b, found
             )
             return found
 
@@ -131,8 +131,10 @@ class MissingCorrection:
             )
         return sums
 
-    def add_to_columns(self, anchors: NDArray[np.int64], columns: NDArray[np.floating]) -> None:
-        """Add the correction to the distances of all rows to at most 64 of them."""
+    def add_to_columns(
+        self, correction: CorrectionArrays, anchors: NDArray[np.int64], columns: NDArray[np.floating]
+    ) -> None:
+        """Add a correction (see :meth:`under`) to the distances of all rows to at most 64 of them."""
         if not self.any:
             return
         count = np.diff(self._start)[anchors]
@@ -140,7 +142,7 @@ class MissingCorrection:
         _, which, place = listed_by_chunk(places, self._which[entries], CHUNK)
         excess = np.zeros((self.features.size, CHUNK), self._excess.dtype)
         excess[:, : anchors.size] = self._excess[anchors // CHUNK, :, anchors % CHUNK].T
-        missing_kernels.add_column_correction(self.arrays, which, place, excess, columns)
+        missing_kernels.add_column_correction(correction, which, place, excess, columns)
 
     def of_features(self, features: NDArray[np.int64]) -> tuple[Places, Places, Places, NDArray[np.floating]]:
         """Return start and list of each row's missing values, the column of each feature, and the excess."""

@@ -416,6 +416,17 @@ class NearestPass(ABC):
     def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Σ_j w_j·z_j of every sample; 0 if it is no anchor."""
 
+    def pairs(self, report: Report = nothing) -> NeighborPairs:
+        """Return the nearest hits and misses of every anchor side by side; for dense rows in this process."""
+        raise NotImplementedError
+
+    def target_differences(self, y: NDArray[np.float64], report: Report = nothing) -> TargetDifferences:
+        """Return sums of differences between anchors and neighbors of targets y, and of features.
+
+        For rows in this process.
+        """
+        raise NotImplementedError
+
     def mean(self, report: Report = nothing) -> NDArray[np.float64]:
         """Return the mean of z over the anchors, (n_features,).
 

@@ -262,7 +262,7 @@ class NeighborSearch:
         self._table = table
         self._metric = METRICS[among.metric]
         self._tolerance = table.tie_tolerance
-        self.columns = self._make_columns()
+        self.columns = table.columns
         self._distances: Distances = self._choose_distances()
         if table.missing is not None:
             squared = self._metric != nearest.MANHATTAN
@@ -271,9 +271,6 @@ class NeighborSearch:
         self._chosen = anchors & table.has_hit
         self._nearest = NearestK(table, among, self._tolerance, self._distances)
         self._way = _way(table, anchors, self._nearest)
-
-    def _make_columns(self) -> Columns:
-        return Columns(self._table.raw, self._table.scaling, self._table.ranges)
 
     def _choose_distances(self) -> Distances:
         table = self._table

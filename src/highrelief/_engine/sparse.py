@@ -19,14 +19,14 @@ from .._kernels import soft as soft_kernels
 from .cached_property import cached_property
 from .columns import SparseColumns
 from .distances import ProductDistances, Range, TileDistances
-from .engine import LocalRows
+from .engine import Engine
 from .layout import SparsePacked, sum_in_order
 from .missing_pairs import MissingCorrection
-from .nearest import LocalNearestPass, NeighborMargins
+from .nearest import LocalNearestPass, NearestPass, NeighborMargins
 from .neighbors import Neighborhood, Neighbors
-from .pair_sums import Coefficients, PairSums
+from .pair_sums import Coefficients, PairSource, PairSums, stored_source
 from .search import NeighborSearch
-from .soft import PairwiseDistances
+from .soft import LocalPairwiseDistances
 from .threads import even_ranges, run_all
 
 #: Rows per task of a thread: whole cache lines of the transposed copy.
@@ -255,28 +255,19 @@ class OverlapDistances:
 # Soft neighborhoods of sparse rows
 
 
-class SparsePairwiseDistances(PairwiseDistances):
-    """Distances of all pairs of sparse rows, which must be stored."""
-
-    table: SparsePacked
-
-    def __init__(self, table: SparsePacked, memory: float) -> None:
-        super().__init__(table, memory)
-        if not self.stored:
-            size = float(table.n_tiles) * distances.TILE**2 * table.dtype.itemsize
-            raise MemoryError(
-                f"A sparse X of {table.n_samples} samples needs {size / 1e6:.3g} MB for the distances of all"
-                f" pairs, but memory_budget allows {memory / 1e6:.3g} MB: raise it, or fit to fewer samples."
-            )
-
-    @cached_property
-    def rows(self) -> SparseWeightedRows:
-        """The rows under the last weights."""
-        return SparseWeightedRows(self.table)
+def sparse_distances(table: SparsePacked, memory: float) -> LocalPairwiseDistances:
+    """Return the distances of all pairs of sparse rows, which must be stored."""
+    size = float(table.n_tiles) * distances.TILE**2 * table.dtype.itemsize
+    if size > memory:
+        raise MemoryError(
+            f"A sparse X of {table.n_samples} samples needs {size / 1e6:.3g} MB for the distances of all"
+            f" pairs, but memory_budget allows {memory / 1e6:.3g} MB: raise it, or fit to fewer samples."
+        )
+    return LocalPairwiseDistances(table, memory, SparseWeightedRows(table))
 
 
 class SparseWeightedRows:
-    """Sparse rows under weights that change; a :class:`.soft.LocalSource`.
+    """Sparse rows; a :class:`.pair_sums.WeightedSource`.
 
     Parameters
     ----------
@@ -289,33 +280,32 @@ class SparseWeightedRows:
     def __init__(self, table: SparsePacked) -> None:
         self._table = table
         self._masked = soft_kernels.masked_distance(table.dtype)
-        #: No rows: the kernels read stored distances only.
-        self.X = np.empty((0, 0), table.dtype)
-        self.w = np.empty(0, table.dtype)
-        self.sums = np.zeros(table.n_rows)
-        self._weights = np.empty(0)
         self._plain = self._scaled(table.columns.factors)
         #: Empty: a sparse table has no missing values.
         self.correction = MissingCorrection.of(table)
 
-    def set_weights(self, w: NDArray[np.float64]) -> None:
-        """Set the weights."""
-        self._weights = w
-
-    def fill(self, tiles: NDArray[np.floating]) -> None:
-        """Write the distances of all pairs, and compute the weighted sums of the rows."""
+    def read(
+        self, w: NDArray[np.float64], tiles: NDArray[np.floating], *, filled: bool = True
+    ) -> tuple[PairSource, bool]:
+        """Write the distances of all pairs to the tiles; return the sums of the rows under weights w."""
         table = self._table
-        scaled = self._scaled(table.columns.factors * self._weights)
+        scaled = self._scaled(table.columns.factors * w)
         index = scaled.index((0, table.n_rows)).arrays
-        self.sums = scaled.sums()
-        self.sums[~table.real] = self._masked
+        sums = scaled.sums()
+        sums[~table.real] = self._masked
 
         def of_rows(a: int, b: int) -> None:
-            sparse.fill_tiles(*scaled.arrays, table.position, self.sums, self._masked, a, b, *index, tiles)
+            sparse.fill_tiles(*scaled.arrays, table.position, sums, self._masked, a, b, *index, tiles)
 
         run_all(of_rows, even_ranges(table.n_rows, table.n_parts(1)), table.n_threads)
+        return stored_source(sums, self.correction.under(w), table.dtype), True
 
-    def sum_differences(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
+    def positive_margins(self) -> None:
+        """Return None: sums are computed for all features."""
+
+    def sum_differences(
+        self, w: NDArray[np.float64], tiles: NDArray[np.floating], by: Coefficients
+    ) -> NDArray[np.float64]:
         """Return Σ over pairs of coefficient·|x − x'| for every feature; overwrites the distances."""
         table, plain = self._table, self._plain
         pairs = PairSums(table, tiles, by, self.correction)
@@ -365,9 +355,6 @@ class SparseSearch(NeighborSearch):
 
     _table: SparsePacked
     columns: SparseColumns
-
-    def _make_columns(self) -> SparseColumns:
-        return self._table.columns
 
     def _choose_distances(self) -> OverlapDistances:
         table = self._table
@@ -472,25 +459,20 @@ class SparseNeighborMargins(NeighborMargins):
         )
 
 
-class SparseRows(LocalRows):
-    """Rows of a sparse table, processed by the threads of this process."""
+class SparseEngine(Engine):
+    """Rows of a sparse table, processed by the threads of this process; parameters as in :class:`.Engine`."""
 
     _table: SparsePacked
 
+    def nearest(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
+        """Return a pass over the nearest neighbors of the anchors (None: all samples)."""
+        table, rows = self._table, self._anchor_rows(anchors)
+        margins = SparseNeighborMargins(table, table.columns, among)
+        return LocalNearestPass(table, among, rows, SparseSearch(table, among, rows), margins)
+
     @cached_property
-    def _soft(self) -> SparsePairwiseDistances:
-        return SparsePairwiseDistances(self._table, self._memory)
+    def _pairs(self) -> LocalPairwiseDistances:
+        return sparse_distances(self._table, self._memory)
 
-    def spans_and_rarity(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the ranges of the scaled features, and the share of samples away from the common end."""
-        columns = self._table.columns
-        return columns.spans, np.clip(np.nan_to_num(columns.rarity, nan=0.5), 0.0, 0.5)
-
-    def _local_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> LocalNearestPass:
-        search = SparseSearch(self._table, among, anchors)
-        margins = SparseNeighborMargins(self._table, search.columns, among)
-        return LocalNearestPass(self._table, among, anchors, search, margins)
-
-    def execution(self, *, soft: bool = False) -> dict[str, Any]:
-        """Return the choices that were made for these rows, for ``execution_``."""
-        return super().execution(soft=soft) | {"table": "sparse"}
+    def _backend_execution(self) -> dict[str, Any]:
+        return {"table": "sparse"}
