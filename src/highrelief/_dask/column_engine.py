@@ -25,6 +25,7 @@ from .._engine.layout import Layout, Packed
 from .._engine.missing_pairs import MissingCorrection
 from .._engine.nearest import NearestPass, NeighborMargins, SampleMargins
 from .._engine.neighbors import (
+    METRICS,
     NearestK,
     Neighborhood,
     Neighbors,
@@ -49,6 +50,7 @@ from .._engine.scaling import ColumnRanges, Scaling, float_type
 from .._engine.search import (
     NeighborSearch,
     Report,
+    choose_distances,
     exact_distances,
     nothing,
     padded_rows,
@@ -292,11 +294,11 @@ class ColumnSearch(NeighborSearch):
     def __init__(
         self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], blocks: ColumnBlocks
     ) -> None:
-        self._blocks, self._among = blocks, among
-        super().__init__(table, among, anchors)
+        def plan() -> Plan:
+            return plan_columns(table.columns, *blocks.levels, table.tie_tolerance)
 
-    def _plan(self) -> Plan:
-        return plan_columns(self.columns, *self._blocks.levels, self._tolerance)
+        super().__init__(table, among, anchors, choose_distances(table, METRICS[among.metric], plan))
+        self._blocks = blocks
 
     @property
     def n_reports(self) -> int:

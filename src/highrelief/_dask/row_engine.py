@@ -26,10 +26,10 @@ from .._engine.engine import Engine
 from .._engine.layout import Layout, Packed
 from .._engine.missing_pairs import MissingCorrection
 from .._engine.nearest import NearestPass, NeighborMargins, SampleMargins, mean_gaps
-from .._engine.neighbors import HITS, MISSES, Neighborhood, Neighbors
+from .._engine.neighbors import HITS, METRICS, MISSES, Neighborhood, Neighbors
 from .._engine.pair_sums import Coefficients, PairSource, WeightedRows
 from .._engine.quantized import Plan, QuantizedDistances, find_levels, plan_columns
-from .._engine.search import NeighborSearch, Report, nothing
+from .._engine.search import NeighborSearch, Report, choose_distances, nothing
 from .._engine.soft import (
     ActivePairs,
     ActiveSetMargins,
@@ -379,12 +379,12 @@ class RowSearch(NeighborSearch):
     def __init__(
         self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], blocks: RowBlocks
     ) -> None:
-        self._blocks = blocks
-        super().__init__(table, among, anchors)
+        def plan() -> Plan:
+            is_other, is_middle = blocks.sum_blocks(_levels) > 0
+            return plan_columns(table.columns, is_other, is_middle, table.tie_tolerance)
 
-    def _plan(self) -> Plan:
-        is_other, is_middle = self._blocks.sum_blocks(_levels) > 0
-        return plan_columns(self.columns, is_other, is_middle, self._tolerance)
+        super().__init__(table, among, anchors, choose_distances(table, METRICS[among.metric], plan))
+        self._blocks = blocks
 
     @property
     def n_reports(self) -> int:
@@ -474,7 +474,7 @@ class RowNearestPass(NearestPass):
         self._blocks = blocks
         super().__init__(table, among, anchors, RowSearch(table, among, anchors, blocks))
         # The client has no rows, but the factors of their columns.
-        self._local = NeighborMargins(table, self._search.columns, among)
+        self._local = NeighborMargins(table, table.columns, among)
 
     def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
         """Return Σ s·z over the anchors, z = E|x − miss| − E|x − hit|; with squares also Σ s²z and Σ s²z².

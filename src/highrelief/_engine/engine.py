@@ -21,7 +21,7 @@ from .layout import Packed
 from .nearest import LocalNearestPass, NearestPass, NeighborMargins
 from .neighbors import Neighborhood
 from .radius import RadiusNeighborhoods
-from .search import NeighborSearch
+from .search import LocalSearch
 from .soft import (
     WIDTH_ANCHORS,
     ActiveSetMargins,
@@ -149,7 +149,7 @@ class LocalEngine(Engine):
         """Return a pass over the nearest neighbors of the anchors (None: all samples)."""
         table, rows = self._table, self._anchor_rows(anchors)
         margins = NeighborMargins(table, table.columns, among)
-        return LocalNearestPass(table, among, rows, NeighborSearch(table, among, rows), margins)
+        return LocalNearestPass(table, among, rows, LocalSearch.of(table, among, rows), margins)
 
     @cached_property
     def _pairs(self) -> LocalPairwiseDistances:

@@ -7,8 +7,9 @@ corrects them for missing values (:class:`ExpectedDistances`) and reduces them t
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -237,16 +238,29 @@ def nothing() -> None:
     """Report nothing."""
 
 
-class NeighborSearch:
-    """A search for the nearest neighbors of the anchors.
+def choose_distances(table: Packed, metric: int, plan: Callable[[], Plan | None] = lambda: None) -> Distances:
+    """Return the distances that select neighbors of dense rows; expected ones if values are missing.
+
+    Integers if they are precise enough, otherwise floats. ``plan``: returns how columns are quantized; None:
+    found from the table.
+    """
+    rows = table.columns, table.position
+    distances: Distances
+    if metric != nearest.MANHATTAN:
+        distances = ProductDistances(*rows, table.n_threads)
+    else:
+        quantized = QuantizedDistances(*rows, table.tie_tolerance, table.n_threads, plan())
+        distances = TileDistances(*rows, table.n_threads) if quantized.too_coarse else quantized
+    if table.missing is None:
+        return distances
+    return ExpectedDistances(distances, table.missing, table.columns, metric != nearest.MANHATTAN)
+
+
+class NeighborSearch(ABC):
+    """A search for the nearest neighbors of the anchors: what a backend offers for a :class:`.NearestPass`.
 
     Distances with an error bound (:class:`.distances.Distances`) select candidates; exact distances decide if
-    these are not certain. The shape of the data alone determines the order of the work:
-
-    * many more features than samples: all distances, summed over blocks of columns;
-    * few anchors: their distances to all rows;
-    * otherwise distances between bands of rows, from which every anchor has a list of its nearest rows. An
-      anchor whose list is too short for its ties is then searched for by its distances to all rows.
+    these are not certain.
 
     Parameters
     ----------
@@ -256,40 +270,75 @@ class NeighborSearch:
         Which neighbors count.
     anchors : (n_rows,) bool
         Rows whose neighbors are searched for.
+    distances : Distances
+        Distances that select candidates.
     """
 
-    def __init__(self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_]) -> None:
-        self._table = table
-        self._metric = METRICS[among.metric]
-        self._tolerance = table.tie_tolerance
-        self.columns = table.columns
-        self._distances: Distances = self._choose_distances()
-        if table.missing is not None:
-            squared = self._metric != nearest.MANHATTAN
-            self._distances = ExpectedDistances(self._distances, table.missing, self.columns, squared)
-        self._anchors = anchors
+    def __init__(
+        self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], distances: Distances
+    ) -> None:
+        self._table, self._among, self._anchors, self._distances = table, among, anchors, distances
+        self._metric, self._tolerance = METRICS[among.metric], table.tie_tolerance
         self._chosen = anchors & table.has_hit
-        self._nearest = NearestK(table, among, self._tolerance, self._distances)
+        self._nearest = NearestK(table, among, self._tolerance, distances)
         self._way = _way(table, anchors, self._nearest)
-
-    def _choose_distances(self) -> Distances:
-        table = self._table
-        if self._metric != nearest.MANHATTAN:
-            return ProductDistances(self.columns, table.position, table.n_threads)
-        numbers = QuantizedDistances(
-            self.columns, table.position, self._tolerance, table.n_threads, self._plan()
-        )
-        if numbers.too_coarse:
-            return TileDistances(self.columns, table.position, table.n_threads)
-        return numbers
-
-    def _plan(self) -> Plan | None:
-        """Return how columns are quantized; None: found from the table."""
-        return None
 
     def describe(self) -> dict[str, Any]:
         """Return the choices that were made, for ``execution_``."""
         return self._distances.describe()
+
+    @property
+    @abstractmethod
+    def n_reports(self) -> int:
+        """Number of times that a search reports progress."""
+
+    @abstractmethod
+    def neighbors(self, report: Report = nothing) -> Iterator[Neighbors]:
+        """Yield the neighbors of all anchors that have a hit, some anchors at a time."""
+
+
+#: Function of candidates and ranges of their anchors: exact distances of those that are not certain.
+Measure = Callable[[Neighbors, list[tuple[int, int]]], NDArray[np.float64]]
+
+
+class LocalSearch(NeighborSearch):
+    """A search by the threads of this process.
+
+    The shape of the data alone determines the order of the work:
+
+    * many more features than samples: all distances, summed over blocks of columns;
+    * few anchors: their distances to all rows;
+    * otherwise distances between bands of rows, from which every anchor has a list of its nearest rows. An
+      anchor whose list is too short for its ties is then searched for by its distances to all rows.
+
+    Parameters
+    ----------
+    table, among, anchors, distances
+        As in :class:`NeighborSearch`.
+    measure : Measure
+        Computes exact distances of candidates.
+    """
+
+    def __init__(
+        self,
+        table: Packed,
+        among: Neighborhood,
+        anchors: NDArray[np.bool_],
+        distances: Distances,
+        measure: Measure,
+    ) -> None:
+        super().__init__(table, among, anchors, distances)
+        self._measure = measure
+
+    @classmethod
+    def of(cls, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_]) -> Self:
+        """Return a search among dense rows."""
+        metric = METRICS[among.metric]
+
+        def measure(found: Neighbors, ranges: list[tuple[int, int]]) -> NDArray[np.float64]:
+            return exact_distances(table.columns, table.position, found, metric, ranges, table.n_threads)
+
+        return cls(table, among, anchors, choose_distances(table, metric), measure)
 
     @property
     def n_reports(self) -> int:
@@ -403,16 +452,10 @@ class NeighborSearch:
         exact = np.zeros(found.rows.size)
         ranges = work_ranges(found.anchors.size, self._table.n_threads)
         if self._nearest.needs_exact:
-            self._measure(found, exact, ranges)
+            exact = self._measure(found, ranges)
             if isinstance(self._distances, ExpectedDistances):
                 self._distances.add_exact(found, exact)
         self._nearest.tie_sharing.share(found, exact, ranges, self._table.n_threads)
-
-    def _measure(self, found: Neighbors, exact: NDArray[np.float64], ranges: list[tuple[int, int]]) -> None:
-        """Add the exact distances of the candidates that are not certain."""
-        exact += exact_distances(
-            self.columns, self._table.position, found, self._metric, ranges, self._table.n_threads
-        )
 
 
 def padded_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -7,7 +7,6 @@ few zeros. The counterpart of :mod:`.engine` for CSR input.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,10 +21,10 @@ from .distances import ProductDistances, Range, TileDistances
 from .engine import Engine
 from .layout import SparsePacked, sum_in_order
 from .missing_pairs import MissingCorrection
-from .nearest import LocalNearestPass, NearestPass, NeighborMargins
-from .neighbors import Neighborhood, Neighbors
+from .nearest import NearestPass, SampleMargins, sum_over_anchors
+from .neighbors import METRICS, Neighborhood, Neighbors
 from .pair_sums import Coefficients, PairSource, PairSums, stored_source
-from .search import NeighborSearch
+from .search import LocalSearch, Report, nothing
 from .soft import LocalPairwiseDistances
 from .threads import even_ranges, run_all
 
@@ -350,112 +349,101 @@ class SparseWeightedRows:
 # Nearest neighbors of sparse rows
 
 
-class SparseSearch(NeighborSearch):
-    """A search for the nearest neighbors of the anchors by :class:`OverlapDistances`."""
+def sparse_search(table: SparsePacked, among: Neighborhood, anchors: NDArray[np.bool_]) -> LocalSearch:
+    """Return a search among sparse rows by :class:`OverlapDistances`."""
+    columns, metric = table.columns, METRICS[among.metric]
+    distances = OverlapDistances(columns, table.position, metric != nearest.MANHATTAN, table.n_threads)
 
-    _table: SparsePacked
-    columns: SparseColumns
+    def measure(found: Neighbors, ranges: list[tuple[int, int]]) -> NDArray[np.float64]:
+        exact = np.zeros(found.rows.size)
+        lists = found.start, found.count, found.sure, found.rows, exact
+        of_columns = *columns.rows, columns.distance_factors, metric, table.position, found.anchors
 
-    def _choose_distances(self) -> OverlapDistances:
-        table = self._table
-        squared = self._metric != nearest.MANHATTAN
-        return OverlapDistances(self.columns, table.position, squared, table.n_threads)
+        def of_anchors(a: int, b: int) -> None:
+            sparse.add_exact(*of_columns, a, b, *lists)
 
-    def _measure(self, found: Neighbors, exact: NDArray[np.float64], ranges: list[tuple[int, int]]) -> None:
-        columns = self.columns
+        run_all(of_anchors, ranges, table.n_threads)
+        return exact
 
-        def measure(a: int, b: int) -> None:
-            sparse.add_exact(
-                *columns.rows,
-                columns.distance_factors,
-                self._metric,
-                self._table.position,
-                found.anchors,
-                a,
-                b,
-                found.start,
-                found.count,
-                found.sure,
-                found.rows,
-                exact,
-            )
-
-        run_all(measure, ranges, self._table.n_threads)
+    return LocalSearch(table, among, anchors, distances, measure)
 
 
-class SparseNeighborMargins(NeighborMargins):
-    """Margins at listed neighbors, from the stored values of the rows."""
+class SparseNearestPass(NearestPass):
+    """A pass over the nearest neighbors of sparse rows, whose margins follow from the stored values.
 
-    _columns: SparseColumns
+    Parameters
+    ----------
+    table, among, anchors
+        As in :class:`.nearest.NearestPass`.
+    """
 
-    def __init__(self, table: SparsePacked, columns: SparseColumns, among: Neighborhood) -> None:
-        super().__init__(table, columns, among)
+    def __init__(self, table: SparsePacked, among: Neighborhood, anchors: NDArray[np.bool_]) -> None:
+        super().__init__(table, among, anchors, sparse_search(table, among, anchors))
+        self._columns = table.columns
+        self._squared = METRICS[among.metric] == nearest.SQUARED_EUCLIDEAN
+        self._n_neighbors = min(among.n_neighbors, table.n_samples)
         # Integer coefficients if all neighbors have the same share: sums of counts are then exact.
         self._unit = float(self._n_neighbors)
-        self._slot_factors = self._slot_factors * self._unit
+        self._coefficients = self._slot_factors * self._unit
 
-    def sums(self, lists: Iterable[Neighbors], *, with_squares: bool) -> NDArray[np.float64]:
-        """Return Σ s·z over all anchors, s their weights; ``with_squares`` also Σ s²z and Σ s²z²."""
-        total = super().sums(lists, with_squares=with_squares)
+    @property
+    def _column_factors(self) -> NDArray[np.float64]:
+        factors = self._columns.factors
+        return factors**2 if self._squared else factors
+
+    def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
+        """Return Σ s·z over the anchors, s their weights; ``with_squares`` also Σ s²z and Σ s²z²."""
+        table = self._table
+        shape = (3 if with_squares else 1, table.n_features)
+        n_listed, total = self._n_neighbors * self._coefficients.shape[1], np.zeros(shape)
+        for neighbors in self._search.neighbors(report):
+
+            def add(a: int, b: int, out: NDArray[np.float64], found: Neighbors = neighbors) -> None:
+                of_anchors = self._of_anchors(found, a, b, table.codes, table.row_weights)
+                sparse.margins(*of_anchors, out)
+
+            total += sum_over_anchors(table, neighbors.anchors.size, n_listed, shape, add, table.n_threads)
+        factors = self._column_factors
+        total[:2] *= factors
+        total[2:] *= factors**2
         total[:2] /= self._unit
         total[2:] /= self._unit**2
         return total
 
-    def under(self, w: NDArray[np.float64], lists: Iterable[Neighbors]) -> NDArray[np.float64]:
+    def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Σ_j w_j·z_j of every sample; 0 if it is no anchor."""
-        table, columns = self._table, self._columns
+        table = self._table
         out = np.zeros(table.n_samples)
-        weights = w * self.column_factors / self._unit
-        for neighbors in lists:
+        weights = w * self._column_factors / self._unit
+        for neighbors in self._search.neighbors():
 
-            def of_anchors(a: int, b: int, found: Neighbors = neighbors) -> None:
-                sparse.margins_under(
-                    *columns.rows_from_origin,
-                    self._squared,
-                    table.position,
-                    found.anchors,
-                    a,
-                    b,
-                    table.codes,
-                    self._slot_factors,
-                    found.start,
-                    found.count,
-                    found.rows,
-                    found.shares,
-                    weights,
-                    out,
-                )
+            def add(a: int, b: int, found: Neighbors = neighbors) -> None:
+                sparse.margins_under(*self._of_anchors(found, a, b, table.codes), weights, out)
 
-            run_all(of_anchors, even_ranges(neighbors.anchors.size, table.n_threads), table.n_threads)
+            run_all(add, even_ranges(neighbors.anchors.size, table.n_threads), table.n_threads)
         return out
 
-    def _add_margins(
-        self,
-        neighbors: Neighbors,
-        array: NDArray[np.floating],
-        first: int,
-        a: int,
-        b: int,
-        out: NDArray[np.float64],
-        *,
-        by_row: bool = False,
-    ) -> None:
-        table = self._table
-        sparse.margins(
+    def sample_margins(
+        self, report: Report = nothing, *, apart: bool = False, gaps: bool = False
+    ) -> SampleMargins:
+        """Raise: the margins of all samples would not be sparse."""
+        raise NotImplementedError
+
+    def _of_anchors(self, found: Neighbors, a: int, b: int, *of_rows: NDArray[Any]) -> tuple[Any, ...]:
+        """Return the arguments of the kernels for anchors a … b; ``of_rows``: classes, perhaps weights."""
+        return (
             *self._columns.rows_from_origin,
             self._squared,
-            table.position,
-            neighbors.anchors,
+            self._table.position,
+            found.anchors,
             a,
             b,
-            table.codes,
-            table.row_weights,
-            self._slot_factors,
-            neighbors.start,
-            neighbors.count,
-            neighbors.rows,
-            neighbors.shares,
-            out,
+            *of_rows,
+            self._coefficients,
+            found.start,
+            found.count,
+            found.rows,
+            found.shares,
         )
 
 
@@ -466,9 +454,7 @@ class SparseEngine(Engine):
 
     def nearest(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
         """Return a pass over the nearest neighbors of the anchors (None: all samples)."""
-        table, rows = self._table, self._anchor_rows(anchors)
-        margins = SparseNeighborMargins(table, table.columns, among)
-        return LocalNearestPass(table, among, rows, SparseSearch(table, among, rows), margins)
+        return SparseNearestPass(self._table, among, self._anchor_rows(anchors))
 
     @cached_property
     def _pairs(self) -> LocalPairwiseDistances:
