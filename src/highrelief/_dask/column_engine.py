@@ -870,7 +870,7 @@ def _summed(block: ColumnBlock, shared: tuple[Pairs, bool]) -> NDArray[np.floati
 # Centered columns
 
 
-class CenteredBlocks:
+class ColumnCenteredMatrix:
     """Scaled columns on workers, minus their means; a :class:`.._engine.columns.Centered`."""
 
     def __init__(self, blocks: ColumnBlocks) -> None:
@@ -949,9 +949,9 @@ class ColumnEngine(Engine):
         """Return the margins of single samples under weights of which few are not 0."""
         return ColumnActiveSetMargins(self._table, self._memory, self._blocks)
 
-    def centered(self) -> CenteredBlocks:
+    def centered(self) -> ColumnCenteredMatrix:
         """Return the scaled rows minus their mean."""
-        return CenteredBlocks(self._blocks)
+        return ColumnCenteredMatrix(self._blocks)
 
     def relabeled(
         self, among: Neighborhood, class_weights: NDArray[np.float64] | None = None

@@ -365,7 +365,7 @@ class RowBlocks(TableBlocks):
         )
 
 
-class CenteredRows:
+class RowCenteredMatrix:
     """The scaled rows minus their mean: :class:`.columns.Centered` on the workers."""
 
     def __init__(self, blocks: RowBlocks) -> None:

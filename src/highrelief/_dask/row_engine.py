@@ -47,10 +47,10 @@ from .._kernels import nearest, packing
 from .._kernels import soft as soft_kernels
 from .matrix import RowMatrix
 from .row_blocks import (
-    CenteredRows,
     LazyBlock,
     RowBlock,
     RowBlocks,
+    RowCenteredMatrix,
     StackedBlocks,
     blocks_of_pair,
     load_with_each,
@@ -943,6 +943,6 @@ class RowEngine(Engine):
         """Return the margins of single samples under weights of which few are not 0."""
         return RowActiveSetMargins(self._table, self._memory, self._blocks)
 
-    def centered(self) -> CenteredRows:
+    def centered(self) -> RowCenteredMatrix:
         """Return the scaled rows minus their mean."""
-        return CenteredRows(self._blocks)
+        return RowCenteredMatrix(self._blocks)
