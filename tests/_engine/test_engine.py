@@ -1,6 +1,8 @@
 """Engines: siblings that offer one contract, and results that depend on the weights given alone."""
 
+import gc
 import itertools
+import weakref
 
 import numpy as np
 import pytest
@@ -70,6 +72,19 @@ def test_neighborhoods_keep_their_weights_whatever_came_after(engine):
     np.testing.assert_array_equal(results(late), expected[0])
     assert engine.width_for_perplexity(second, 0.3) != width
     assert engine.width_for_perplexity(first, 0.3) == width
+
+
+def test_stored_distances_are_freed_with_the_last_reference(engine):
+    near = engine.soft_neighborhoods(np.ones(40), engine.width_for_perplexity(np.ones(40), 0.3))
+    pairs = weakref.ref(engine._pairs)
+    gc.disable()  # a cycle would keep the distances until the next collection
+    try:
+        del engine.__dict__["_pairs"]
+        assert pairs() is not None
+        del near
+        assert pairs() is None
+    finally:
+        gc.enable()
 
 
 def test_a_method_that_a_backend_lacks_says_so(engine):

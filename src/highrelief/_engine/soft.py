@@ -101,20 +101,24 @@ class PairwiseDistances(ABC, Generic[Pairs_co]):
     def __init__(self, table: Packed) -> None:
         self.table = table
         self.correction = MissingCorrection.of(table)
-        self._last: Pairs_co | None = None
+        self._w: NDArray[np.float64] | None = None
+        #: Euclidean distance of the last weights from those before.
+        self._step = np.inf
 
     def under(self, w: NDArray[np.float64]) -> Pairs_co:
         """Return the pairs under weights w.
 
-        Equal weights return the same object, and its cached results: a width is computed before it is used.
+        The last weights, given again, are the same array, by which caches recognize them: a width is computed
+        before it is used.
         """
-        if self._last is None or not np.array_equal(self._last.w, w):
-            self._last = self._weighted(w.copy())
-        return self._last
+        if self._w is None or not np.array_equal(self._w, w):
+            self._step = np.inf if self._w is None else float(np.linalg.norm(w - self._w))
+            self._w = w.copy()
+        return self._weighted(self._w)
 
     @abstractmethod
     def _weighted(self, w: NDArray[np.float64]) -> Pairs_co:
-        """Return the pairs under weights w, which nobody changes."""
+        """Return the pairs under weights w, an array that nobody changes."""
 
     @abstractmethod
     def _row_fingerprints(self) -> NDArray[np.float64]:
@@ -299,8 +303,7 @@ class LocalPairwiseDistances(PairwiseDistances["LocalWeightedPairs"]):
         self._filled: tuple[NDArray[np.float64], PairSource] | None = None
 
     def _weighted(self, w: NDArray[np.float64]) -> LocalWeightedPairs:
-        step = np.inf if self._last is None else float(np.linalg.norm(w - self._last.w))
-        return LocalWeightedPairs(self, w, step)
+        return LocalWeightedPairs(self, w, self._step)
 
     def read(
         self, w: NDArray[np.float64], *, filled: bool = True
