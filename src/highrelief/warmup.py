@@ -29,7 +29,7 @@ from ._engine.neighbors import Neighborhood
 from ._engine.pair_sums import Coefficients, PositiveMargins, WeightedBlocks, WeightedRows
 from ._engine.radius import RadiusNeighborhoods
 from ._engine.scaling import MissingMask, Scaling
-from ._engine.soft import PairwiseDistances, SoftNeighborhoods
+from ._engine.soft import LocalPairwiseDistances, SoftNeighborhoods, inverse_width
 from ._kernels.cache import kernel_folder
 from ._kernels.jit import ALL_KERNELS
 from .catalog import ESTIMATORS
@@ -188,26 +188,23 @@ def _use_many_samples(dtype: str) -> None:
 
 
 def _use_blocks(table: Packed) -> None:
-    """Run the kernels of larger wide tables."""
-    passes = PairwiseDistances(table, memory=2.0**30)
-    passes.rows = WeightedBlocks(table)
-    near = SoftNeighborhoods(passes, np.ones(table.n_features), sigma=1.0)
+    """Call what only larger wide tables lead to."""
+    passes = LocalPairwiseDistances(table, 2.0**30, WeightedBlocks(table))
+    near = SoftNeighborhoods(passes.under(np.ones(table.n_features)), sigma=1.0)
     near.mean_margin(pooled=True, outliers=True)
     near.entropies()
     passes.rows.fingerprints()
     pairs = RadiusNeighborhoods(table, memory=2.0**30)
     pairs._rows = WeightedBlocks(table)
-    pairs._rows.set_weights(np.ones(table.n_features))
     pairs.margins(pairs.mean(), np.inf)
 
 
 def _use_positive_margins(table: Packed) -> None:
-    """Run the kernels of larger tall tables."""
-    passes = PairwiseDistances(table, memory=2.0**30)
-    passes.set_weights(np.ones(table.n_features))
+    """Call what only larger tall tables lead to."""
+    passes = LocalPairwiseDistances(table, memory=2.0**30)
     low = np.zeros((table.n_classes, table.n_rows), table.dtype)
-    by = Coefficients(passes.per_sigma(1.0), low, np.ones_like(low))
-    PositiveMargins(table, WeightedRows(table)).sums(passes.tiles()[0], by)
+    by = Coefficients(inverse_width(1.0, table.dtype), low, np.ones_like(low))
+    PositiveMargins(table, WeightedRows(table)).sums(passes.under(np.ones(table.n_features)).tiles(), by)
 
 
 def _tables(dtype: str) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:

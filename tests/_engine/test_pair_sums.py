@@ -121,10 +121,9 @@ class TestBounds:
         X, y = draw_table(5, 40, 12, 2)
         table = packed_table(X, y)
         rows = WeightedRows(table)
-        rows.set_weights(np.ones(12))
         positive = PositiveMargins(table, rows)
         tiles = packing.aligned_zeros((1, 64, 64), X.dtype)
-        rows.fill(tiles)
+        rows.read(np.ones(12), tiles, filled=True)
         low = np.zeros((2, table.n_rows))
         by = Coefficients(np.float64(1.0), low, np.ones((2, table.n_rows)))
         expected = positive.sums(tiles, by)
@@ -148,7 +147,7 @@ class TestSums:
         everything = np.arange(75)
         expected = rows.sum_products(S, totals, everything, None)
         for _ in range(4):
-            rows.set_weights(np.where(rng.random(75) < 0.5, rng.random(75), 0.0))
+            rows.under(np.where(rng.random(75) < 0.5, rng.random(75), 0.0))
             which = np.flatnonzero(rng.random(75) < share)
             np.testing.assert_array_equal(rows.sum_products(S, totals, which, None), expected[which])
             columns = table.unpacked(rows.X)[:, rows._places()[which]]

@@ -14,12 +14,12 @@ from small_tables import PRECISIONS, draw_table, local_rows, packed_table, table
 
 from highrelief import IRelief, ReliefF
 from highrelief._engine.class_distances import ClassDistances
-from highrelief._engine.engine import LocalRows
+from highrelief._engine.engine import LocalEngine
 from highrelief._engine.layout import Packed, row_sums
 from highrelief._engine.missing_pairs import MissingCorrection
 from highrelief._engine.neighbors import Neighborhood
 from highrelief._engine.scaling import Scaling, feature_scaling
-from highrelief._engine.soft import PairwiseDistances
+from highrelief._engine.soft import LocalPairwiseDistances
 from highrelief._kernels import distances, online, packing
 from highrelief._kernels import soft as soft_kernels
 from highrelief._kernels.vectors import decay
@@ -166,7 +166,7 @@ class TestSoftMargins:
             packed = rows._table
             features = np.arange(X.shape[1])
             by_feature = near.margin_columns(
-                packed.X, features, MissingCorrection.of(packed), pooled=margin == "nearest"
+                features, packed, MissingCorrection.of(packed), pooled=margin == "nearest"
             )
             by_feature = rows._table.unpacked(by_feature)[:, : w.size]
             np.testing.assert_allclose(by_feature, Z, rtol=1e-9, atol=1e-13)
@@ -376,7 +376,8 @@ class TestWidth:
         rng = np.random.default_rng(0)
         order = rng.permutation(1500)
         w = rng.random(9)
-        exact = PairwiseDistances(packed_table(X, y), 2.0**30).width_for_perplexity(w, 0.5, n_anchors=1500)
+        pairs = LocalPairwiseDistances(packed_table(X, y), 2.0**30).under(w)
+        exact = pairs.width_for_perplexity(0.5, n_anchors=1500)
         ours = local_rows(X, y).width_for_perplexity(w, 0.5)
         assert ours != exact
         assert math.isclose(ours, exact, rel_tol=0.02)
@@ -477,7 +478,7 @@ class TestFarOut:
         w = np.full(20, 0.05)
         exact = oracles.irelief_nu(oracles.scale_range(double), y, w, 1e-5, "nearest", True, None)
         scaling = feature_scaling(double, "range", None)
-        rows = LocalRows(Packed(double, y, 2, scaling=scaling), 2.0**30)
+        rows = LocalEngine(Packed(double, y, 2, scaling=scaling), 2.0**30)
         ours = soft_margin(rows, w, 1e-5, margin="nearest", outliers=True).margin
         assert np.max(np.abs(ours - exact)) < 1e-11 * np.max(np.abs(exact))
 

@@ -6,7 +6,7 @@ And the limits under which a small one is searched as a large one is.
 import numpy as np
 from hypothesis import strategies as st
 
-from highrelief._engine.engine import LocalRows
+from highrelief._engine.engine import LocalEngine
 from highrelief._engine.layout import Packed
 from highrelief._engine.scaling import Scaling
 
@@ -25,7 +25,7 @@ def packed_table(X, y, copies=None, n_threads=1):
 
 
 def local_rows(X, y, copies=None, n_threads=1, memory=2.0**30):
-    return LocalRows(packed_table(X, y, copies, n_threads), memory)
+    return LocalEngine(packed_table(X, y, copies, n_threads), memory)
 
 
 def draw_table(seed, n, d, n_classes, kind="continuous", dtype=np.float64):

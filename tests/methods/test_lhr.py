@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from small_tables import packed_table
 
 from highrelief import LHRelief, Relief
-from highrelief._engine.engine import LocalRows
+from highrelief._engine.engine import LocalEngine
 from highrelief._kernels import hyperplanes as hyperplanes_kernels
 from highrelief._solvers.fixed_point import unit_positive_part
 from highrelief.datasets import make_xor
@@ -27,7 +27,7 @@ def fitted(X, y, sample_weight=None, **parameters):
 
 
 def local_hyperplanes(X, y, k, lam, **layout):
-    return LocalRows(packed_table(X, y, **layout), memory=1e9).local_hyperplanes(k, lam)
+    return LocalEngine(packed_table(X, y, **layout), memory=1e9).local_hyperplanes(k, lam)
 
 
 # The quadratic problem

@@ -12,7 +12,7 @@ from small_tables import packed_table
 
 from highrelief import FREL, LOGO
 from highrelief._engine import soft
-from highrelief._engine.engine import LocalRows
+from highrelief._engine.engine import LocalEngine
 from highrelief._solvers.minimizers import sparse_logistic
 from highrelief.datasets import add_irrelevant_features, make_waveform, make_xor
 
@@ -104,7 +104,7 @@ class TestInnerProblem:
         ends = []
         for start in (np.zeros(X.shape[1]), np.ones(X.shape[1]), rng.uniform(size=X.shape[1]) < 0.1):
             table = packed_table(X.astype(dtype), y)
-            near = LocalRows(table, memory=2.0**30).active_set_margins().at(w, 3.0)
+            near = LocalEngine(table, memory=2.0**30).active_set_margins().at(w, 3.0)
             ends.append(sparse_logistic(near, 0.4, start.astype(np.float64)).weights)
         for other in ends[1:]:
             np.testing.assert_allclose(other, ends[0], atol=1e-8)
@@ -144,7 +144,7 @@ class TestMargins:
         s = 1.0 + np.arange(len(y)) % 2
         table = packed_table(X.astype(dtype), y, s)
         w = np.where(np.arange(X.shape[1]) % 3 == 0, 0.7, 0.0)
-        near = LocalRows(table, memory).active_set_margins().at(w, 0.5)
+        near = LocalEngine(table, memory).active_set_margins().at(w, 0.5)
         Z, _ = oracles.soft_margin_rows(X, y, w, 0.5, s=s)
         tolerance = 1e-12 if dtype == np.float64 else 1e-5
         # In any order, also such that looks like columns side by side.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -18,12 +19,13 @@ from numpy.typing import NDArray
 from .._engine.cached_property import cached_property
 from .._engine.columns import CenteredColumns, Columns
 from .._engine.distances import ProductDistances, TileDistances
-from .._engine.engine import LocalRows
+from .._engine.engine import Engine
 from .._engine.labelings import Pairs, RelabeledRows, added_distances, summed_pairs
 from .._engine.layout import Layout, Packed
 from .._engine.missing_pairs import MissingCorrection
 from .._engine.nearest import NearestPass, NeighborMargins, SampleMargins
 from .._engine.neighbors import (
+    METRICS,
     NearestK,
     Neighborhood,
     Neighbors,
@@ -34,9 +36,11 @@ from .._engine.neighbors import (
 )
 from .._engine.pair_sums import (
     Coefficients,
+    PairSource,
     PairSums,
     WeightedBlocks,
     fill_from_minima,
+    stored_source,
     sums_of_products,
     tile_parts,
     to_coefficients,
@@ -46,24 +50,32 @@ from .._engine.scaling import ColumnRanges, Scaling, float_type
 from .._engine.search import (
     NeighborSearch,
     Report,
+    choose_distances,
     exact_distances,
     nothing,
     padded_rows,
 )
 from .._engine.soft import (
+    ActivePairs,
     ActiveSetMargins,
+    AnchorColumns,
     BoundedSums,
-    MarginColumns,
+    DistanceColumns,
+    LocalPairwiseDistances,
+    LocalWeightedPairs,
     PairwiseDistances,
-    SoftNeighborhoods,
     Statistics,
+    WeightedPairs,
+    distance_columns,
+    exact_sums,
+    margin_columns,
     parts_of_pass,
     tile_moments,
     tile_statistics,
 )
 from .._engine.threads import even_ranges
 from .._kernels import distances as distances_kernels
-from .._kernels import nearest, packing
+from .._kernels import packing
 from .matrix import ColumnMatrix
 from .scheduler import (
     Worker,
@@ -168,7 +180,7 @@ class ColumnBlocks(TableBlocks):
 
     def __init__(self, source: DaskTable, table: Packed) -> None:
         super().__init__(source, table)
-        unit = Columns(table.raw, table.scaling, table.ranges).distance_unit
+        unit = table.columns.distance_unit
         sample_weight = table.input_sample_weight if table.has_sample_weight else None
         self.layout = LayoutSpec(table.input_codes, table.n_classes, sample_weight, table.class_weights, unit)
 
@@ -259,7 +271,7 @@ class NeighborQuery:
 
 
 @dataclass(frozen=True)
-class NeighborLists:
+class ColumnNeighborLists:
     """Neighbors of all anchors, for margins in some of the columns."""
 
     among: Neighborhood
@@ -282,11 +294,11 @@ class ColumnSearch(NeighborSearch):
     def __init__(
         self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], blocks: ColumnBlocks
     ) -> None:
-        self._blocks, self._among = blocks, among
-        super().__init__(table, among, anchors)
+        def plan() -> Plan:
+            return plan_columns(table.columns, *blocks.levels, table.tie_tolerance)
 
-    def _plan(self) -> Plan:
-        return plan_columns(self.columns, *self._blocks.levels, self._tolerance)
+        super().__init__(table, among, anchors, choose_distances(table, METRICS[among.metric], plan))
+        self._blocks = blocks
 
     @property
     def n_reports(self) -> int:
@@ -308,7 +320,7 @@ class ColumnSearch(NeighborSearch):
         executor, blocks = self._blocks.executor, self._blocks.blocks
         anchors = np.flatnonzero(self._chosen)
         if not anchors.size:
-            return executor.share(NeighborLists(self._among, self._anchors, ()))
+            return executor.share(ColumnNeighborLists(self._among, self._anchors, ()))
         query = executor.share(self._query(padded_rows(anchors) if self._way == "rows" else None))
         shares = reduce_to_fan_in(self._distance_shares(query), sum_arrays)
         candidates = executor.materialize_if_local(delayed(_candidates, pure=False)(query, shares))
@@ -397,7 +409,7 @@ def _share(
 
 
 @exclusive_on_worker
-def _candidates(query: NeighborQuery, shares: list[Share]) -> NeighborLists:
+def _candidates(query: NeighborQuery, shares: list[Share]) -> ColumnNeighborLists:
     """Return the candidates of each anchor, from the distances over all columns."""
     parts, notes = zip(*shares, strict=True)
     keys, error_terms = distance_array(*parts[0].shape), sum(notes[1:], notes[0])
@@ -420,12 +432,12 @@ def _candidates(query: NeighborQuery, shares: list[Share]) -> NeighborLists:
         for each in lists:
             ranges = work_ranges(each.anchors.size, layout.n_threads)
             nearest_k.tie_sharing.share(each, np.zeros(each.rows.size), ranges, layout.n_threads)
-    return NeighborLists(query.among, query.anchors, lists)
+    return ColumnNeighborLists(query.among, query.anchors, lists)
 
 
 @exclusive_on_worker
 def _exact_distances(
-    block: ColumnBlock, neighbors: NeighborLists, metric: int
+    block: ColumnBlock, neighbors: ColumnNeighborLists, metric: int
 ) -> tuple[NDArray[np.float64], ...]:
     """Return the contributions of a block to the exact distances of candidates that are not certain."""
     columns, position, n_threads = block.columns, block.table.position, block.table.n_threads
@@ -437,8 +449,8 @@ def _exact_distances(
 
 
 def _with_shares(
-    neighbors: NeighborLists, lengths: list[tuple[NDArray[np.float64], ...]], sharing: TieSharing
-) -> NeighborLists:
+    neighbors: ColumnNeighborLists, lengths: list[tuple[NDArray[np.float64], ...]], sharing: TieSharing
+) -> ColumnNeighborLists:
     """Return the neighbors with shares from the exact distances of all candidates."""
     with_shares = []
     for each, exact in zip(neighbors.lists, sum_arrays(lengths), strict=True):
@@ -500,12 +512,12 @@ class ColumnNearestPass(NearestPass):
         )
         return margins
 
-    def neighbor_lists(self, report: Report) -> NeighborLists:
+    def neighbor_lists(self, report: Report) -> ColumnNeighborLists:
         """Return the neighbors of all anchors, to be sent to the workers."""
-        return NeighborLists(self._among, self._anchors, tuple(self._search.neighbors(report)))
+        return ColumnNeighborLists(self._among, self._anchors, tuple(self._search.neighbors(report)))
 
 
-def _margins(block: ColumnBlock, neighbors: NeighborLists) -> NeighborMargins:
+def _margins(block: ColumnBlock, neighbors: ColumnNeighborLists) -> NeighborMargins:
     """Return the margins in the columns of a block."""
     return NeighborMargins(block.table, block.columns, neighbors.among)
 
@@ -514,23 +526,23 @@ def _margins(block: ColumnBlock, neighbors: NeighborLists) -> NeighborMargins:
 
 
 @exclusive_on_worker
-def _sums(block: ColumnBlock, neighbors: NeighborLists, with_squares: bool) -> NDArray[np.float64]:
+def _sums(block: ColumnBlock, neighbors: ColumnNeighborLists, with_squares: bool) -> NDArray[np.float64]:
     return _margins(block, neighbors).sums(neighbors.lists, with_squares=with_squares)
 
 
 @exclusive_on_worker
-def _sample_margins(block: ColumnBlock, neighbors: NeighborLists, apart: bool) -> NDArray[np.float64]:
+def _sample_margins(block: ColumnBlock, neighbors: ColumnNeighborLists, apart: bool) -> NDArray[np.float64]:
     return _margins(block, neighbors).sample_margins(neighbors.lists, apart=apart).rows
 
 
 @exclusive_on_worker
-def _gaps(block: ColumnBlock, neighbors: NeighborLists) -> tuple[NDArray[np.float64]]:
+def _gaps(block: ColumnBlock, neighbors: ColumnNeighborLists) -> tuple[NDArray[np.float64]]:
     return (_margins(block, neighbors).sample_margins(neighbors.lists, gaps=True).gaps,)
 
 
 @exclusive_on_worker
 def _margins_under(
-    block: ColumnBlock, neighbors: NeighborLists, w: NDArray[np.float64]
+    block: ColumnBlock, neighbors: ColumnNeighborLists, w: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64]]:
     return (_margins(block, neighbors).under(w, neighbors.lists),)
 
@@ -538,86 +550,63 @@ def _margins_under(
 # Soft neighborhoods
 
 
-class ColumnPairwiseDistances(PairwiseDistances):
-    """Distances of all pairs of rows, on a worker."""
+class ColumnPairwiseDistances(PairwiseDistances["ColumnWeightedPairs"]):
+    """Distances of all pairs of rows, on a worker.
+
+    Parameters
+    ----------
+    table : Packed
+        Layout and metadata of the rows.
+    memory : float
+        Bytes for stored distances, on a worker and on the client.
+    blocks : ColumnBlocks
+        The columns on the workers.
+    """
+
+    stored = True
 
     def __init__(self, table: Packed, memory: float, blocks: ColumnBlocks) -> None:
-        super().__init__(table, memory)
-        self._blocks = blocks
-        if not self.stored:
-            size = float(table.n_tiles) * distances_kernels.TILE**2 * table.dtype.itemsize
+        super().__init__(table)
+        size = float(table.n_tiles) * distances_kernels.TILE**2 * table.dtype.itemsize
+        if size > memory:
             raise MemoryError(
                 f"By columns, {table.n_samples} samples need {size / 1e6:.3g} MB for the distances of all"
                 f" pairs, but memory_budget allows {memory / 1e6:.3g} MB. Raise it, or set"
                 ' highrelief.partition="rows" in Dask\'s configuration.'
             )
+        self.blocks, self.remaining_memory = blocks, memory - size
+        #: Weights of the distances that a worker caches, and of those gathered on the client.
+        self._cached: tuple[NDArray[np.float64], _CachedDistances] | None = None
+        self._gathered: tuple[NDArray[np.float64], PairSource] | None = None
+        self._tiles: NDArray[np.floating] | None = None
 
-    @cached_property
-    def rows(self) -> ColumnWeightedRows:
-        """The rows under the last weights."""
-        return ColumnWeightedRows(self.table, self._blocks)
+    def _weighted(self, w: NDArray[np.float64]) -> ColumnWeightedPairs:
+        return ColumnWeightedPairs(self, w)
 
-    def sum_differences(self, by: Coefficients) -> NDArray[np.float64]:
-        """Return Σ over pairs of coefficient·|x − x'| for every feature."""
-        return self.rows.sum_differences(by)
-
-
-class ColumnWeightedRows:
-    """Rows under weights that change: columns on the workers, and the distances on one of them."""
-
-    by_blocks = True
-
-    def __init__(self, table: Packed, blocks: ColumnBlocks) -> None:
-        self._table, self._blocks = table, blocks
-        self.correction = MissingCorrection.of(table)
-        self.sums = np.zeros(table.n_rows)
-        self._weights = np.empty(0)
-        self._cache: _CachedDistances | None = None
-
-    def set_weights(self, w: NDArray[np.float64]) -> None:
-        """Set the weights."""
-        self._weights, self._cache = w, None
-
-    def fill(self, tiles: NDArray[np.floating]) -> None:
-        """Gather the distances of all pairs, and the sums of the rows, on the client."""
-        (stored,) = self._blocks.executor.compute(lambda: [self._distances()])
-        tiles[...], self.sums = stored.tiles, stored.sums
-
-    def apply(self, function: Callable[..., Any], *more: Any) -> Any:
-        """Return a function of the distances, computed by the worker that has them."""
-        (answer,) = self._blocks.executor.compute(
-            lambda: [delayed(function, pure=False)(self._distances(), *more)]
-        )
-        return answer
-
-    def sum_differences(self, by: Coefficients) -> NDArray[np.float64]:
-        """Return Σ over pairs of coefficient·|x − x'| for every feature; each worker sums its own columns."""
-        executor, blocks = self._blocks.executor, self._blocks
-
-        def tasks() -> list[Delayed]:
-            made = delayed(_coefficients, pure=False)(self._distances(), executor.share(by))
-            return blocks.map_blocks(_sums_of_products, executor.materialize_if_local(made))
-
-        return np.concatenate(executor.compute(tasks))
-
-    def fingerprints(self) -> NDArray[np.float64]:
-        """Return numbers that differ between unequal rows, whatever the weights, (n_rows, 3)."""
-        (fingerprints,) = self._blocks.sum_blocks(_fingerprints)
+    def _row_fingerprints(self) -> NDArray[np.float64]:
+        (fingerprints,) = self.blocks.sum_blocks(_fingerprints)
         return fingerprints
 
-    def _distances(self) -> Delayed:
-        """Return a task with the distances of all pairs, which are cached until the weights change.
+    def gathered(self, w: NDArray[np.float64]) -> tuple[PairSource, NDArray[np.floating]]:
+        """Return the sums of the rows and the distances of all pairs under weights w, on the client."""
+        if self._tiles is None:
+            shape = (self.table.n_tiles, distances_kernels.TILE, distances_kernels.TILE)
+            self._tiles = packing.aligned_zeros(shape, self.table.dtype)
+        if self._gathered is None or self._gathered[0] is not w:
+            (stored,) = self.blocks.executor.compute(lambda: [self.distances(w)])
+            self._tiles[...] = stored.tiles
+            self._gathered = w, stored_source(stored.sums, self.correction.under(w), self.table.dtype)
+        return self._gathered[1], self._tiles
+
+    def distances(self, w: NDArray[np.float64]) -> Delayed:
+        """Return a task with the distances under weights w, which are cached until other weights come.
 
         The tasks that sum them are bound to the workers of the blocks. If one of these is lost, its results
         cannot be recomputed elsewhere, and another attempt starts from the blocks.
         """
-        blocks, executor, w, loss = (
-            self._blocks,
-            self._blocks.executor,
-            self._weights,
-            self._blocks.executor.generation,
-        )
-        if self._cache is None or self._cache.loss is not loss:
+        blocks, executor, loss = self.blocks, self.blocks.executor, self.blocks.executor.generation
+        if self._cached is None or self._cached[0] is not w or self._cached[1].loss is not loss:
+            self._cached = None  # lets the worker drop them
             minima = blocks.map_blocks(
                 _minima,
                 None,
@@ -625,14 +614,15 @@ class ColumnWeightedRows:
                 # Blocks without a positive weight do not contribute.
                 where=(lambda bounds: bool(w[slice(*bounds)].any())) if w.any() else lambda bounds: True,
             )
-            spec = blocks.shared_layout, self._table.dtype, self._table.n_threads
+            spec = blocks.shared_layout, self.table.dtype, self.table.n_threads
             stored = delayed(_stored_distances, pure=False)(reduce_to_fan_in(minima, sum_arrays), *spec)
-            self._cache = _CachedDistances(
+            cached = _CachedDistances(
                 executor.materialize([stored])[0], loss, executor.addresses_of(blocks.blocks)
             )
+            self._cached = w, cached
         # Other fits may have recorded a loss since.
-        executor.require(self._cache.places)
-        return self._cache.stored
+        executor.require(self._cached[1].places)
+        return self._cached[1].stored
 
 
 class _CachedDistances(NamedTuple):
@@ -645,18 +635,58 @@ class _CachedDistances(NamedTuple):
     places: frozenset[str]
 
 
-class ColumnNeighborhoods(SoftNeighborhoods):
-    """Soft neighborhoods, from statistics computed by the worker that has the distances."""
+class ColumnWeightedPairs(WeightedPairs):
+    """Passes over all pairs of rows by the worker that has the distances; sums where the columns are."""
 
-    _pairs: ColumnPairwiseDistances
+    def __init__(self, distances: ColumnPairwiseDistances, w: NDArray[np.float64]) -> None:
+        super().__init__(distances, w)
+        self._distances, self._blocks = distances, distances.blocks
 
-    def _statistics_of_pairs(self) -> Statistics:
-        self._pairs.set_weights(self._w)
-        return self._pairs.rows.apply(_statistics, self._per_sigma)
+    @property
+    def row_sums(self) -> NDArray[np.float64]:
+        """Weighted sum of every row, (n_rows,)."""
+        return self._distances.gathered(self.w)[0].sums
 
-    def _moments_of_pairs(self) -> NDArray[np.float64]:
-        self._pairs.set_weights(self._w)
-        return self._pairs.rows.apply(_moments, self._per_sigma, self._low)
+    def statistics(self, per_sigma: np.floating) -> Statistics:
+        """Return the smallest distance and mass of every class for every row, over other rows."""
+        return self._reduced(_statistics, per_sigma)
+
+    def moments(self, per_sigma: np.floating, low: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return Σ f·(d − low)/σ over the other rows of every class, for every row, (n_classes, n_rows)."""
+        return self._reduced(_moments, per_sigma, low)
+
+    def _reduced(self, function: Callable[..., Any], *more: Any) -> Any:
+        """Return a function of the distances, computed by the worker that has them."""
+        (answer,) = self._blocks.executor.compute(
+            lambda: [delayed(function, pure=False)(self._distances.distances(self.w), *more)]
+        )
+        return answer
+
+    def sum_differences(self, by: Coefficients) -> NDArray[np.float64]:
+        """Return Σ over pairs of coefficient·|x − x'| for every feature; each worker sums its own columns."""
+        executor, blocks = self._blocks.executor, self._blocks
+
+        def tasks() -> list[Delayed]:
+            stored = self._distances.distances(self.w)
+            made = delayed(_coefficients, pure=False)(stored, executor.share(by))
+            return blocks.map_blocks(_sums_of_products, executor.materialize_if_local(made))
+
+        return np.concatenate(executor.compute(tasks))
+
+    def margin_columns(
+        self, by: Coefficients, features: NDArray[np.int64], table: Packed, correction: MissingCorrection
+    ) -> NDArray[np.float64]:
+        """Return Σ_i coefficient·|x_n − x_i| of every row for some features, gathered on the client."""
+        return margin_columns(self.table, self._distances_to(), by, features, table, correction)
+
+    def anchor_columns(self, anchors: NDArray[np.int64], weights: NDArray[np.float64]) -> AnchorColumns:
+        """Return the distances of all rows to some of them, each of which has a weight, on the client."""
+        room = self._distances.remaining_memory
+        return AnchorColumns(self, self._distances_to(), anchors, weights, room)
+
+    def _distances_to(self) -> DistanceColumns:
+        source, tiles = self._distances.gathered(self.w)
+        return partial(distance_columns, self.table, self.correction, source, tiles, True)
 
 
 def summed_differences(blocks: ColumnBlocks, pairs: PairSums) -> NDArray[np.float64]:
@@ -668,14 +698,12 @@ def summed_differences(blocks: ColumnBlocks, pairs: PairSums) -> NDArray[np.floa
 
 
 class StoredDistances:
-    """Distances of all pairs on the worker that has them; a :class:`.._engine.soft.PairSource`."""
+    """Distances of all pairs on the worker that has them."""
 
     def __init__(
         self, tiles: NDArray[np.floating], sums: NDArray[np.float64], layout: LayoutSpec, n_threads: int
     ) -> None:
         self.tiles, self.sums, self._layout, self._n_threads = tiles, sums, layout, n_threads
-        #: No rows: the kernels read stored distances only.
-        self.X, self.w = np.empty((0, 0), tiles.dtype), np.empty(0, tiles.dtype)
 
     def __sizeof__(self) -> int:
         """Return the size in bytes, by which Dask decides what to send and to spill."""
@@ -691,18 +719,17 @@ class StoredDistances:
         return self._layout.layout(worker_threads(self._n_threads))
 
     @cached_property
-    def correction(self) -> MissingCorrection:
-        """Empty: no value is missing."""
-        return MissingCorrection(self.table, None, 0, self.tiles.dtype)
+    def source(self) -> PairSource:
+        """The rows as the kernels read them: only their sums; no value is missing."""
+        complete = MissingCorrection(self.table, None, 0, self.tiles.dtype)
+        return stored_source(self.sums, complete.under(np.empty(0)), self.tiles.dtype)
 
 
 @exclusive_on_worker
 def _minima(
     block: ColumnBlock, shared: Any, w: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    rows = WeightedBlocks(block.table)
-    rows.set_weights(w)
-    return rows.minima()
+    return WeightedBlocks(block.table).minima(w)
 
 
 @exclusive_on_worker
@@ -715,20 +742,22 @@ def _stored_distances(
     """Return the distances of all pairs, from the sums of minima over all columns."""
     minima, sums = sum_arrays(parts)
     stored = StoredDistances(packing.aligned_zeros(minima.shape, dtype), sums.copy(), layout, n_threads)
-    fill_from_minima(stored.table, minima, stored.sums, stored.correction, stored.tiles)
+    fill_from_minima(stored.table, minima, stored.source, stored.tiles)
     return stored
 
 
 @exclusive_on_worker
 def _statistics(stored: StoredDistances, per_sigma: np.floating) -> Statistics:
-    return tile_statistics(stored.table, stored, stored.tiles, True, per_sigma, parts_of_pass(stored.table))
+    of_stored = stored.table, stored.source, stored.tiles, True
+    return tile_statistics(*of_stored, per_sigma, parts_of_pass(stored.table))
 
 
 @exclusive_on_worker
 def _moments(
     stored: StoredDistances, per_sigma: np.floating, low: NDArray[np.floating]
 ) -> NDArray[np.float64]:
-    return tile_moments(stored.table, stored, stored.tiles, True, per_sigma, low, parts_of_pass(stored.table))
+    of_stored = stored.table, stored.source, stored.tiles, True
+    return tile_moments(*of_stored, per_sigma, low, parts_of_pass(stored.table))
 
 
 @exclusive_on_worker
@@ -765,51 +794,43 @@ class ColumnActiveSetMargins(ActiveSetMargins):
 
     The columns of the active features are gathered on the client, which computes everything about them. The
     workers sum over their own columns, which determines the features that become active.
+
+    Parameters
+    ----------
+    table, memory, blocks
+        As in :class:`ColumnPairwiseDistances`.
     """
 
     def __init__(self, table: Packed, memory: float, blocks: ColumnBlocks) -> None:
-        super().__init__(table, memory)
-        self.blocks = blocks
+        self._memory, self._blocks = memory, blocks
+        size = float(table.n_tiles) * distances_kernels.TILE**2 * table.dtype.itemsize
+        # Distances, coefficients, and a copy of the coefficients to send.
+        super().__init__(table, stored=memory // size > 2, copied=_FEW)
+        self._distances: ColumnPairwiseDistances | None = None
+        self._gathered: LocalPairwiseDistances | None = None
 
-    def _copies_active(self, n_features: int, n_all: int) -> bool:
-        return n_features <= _FEW * n_all
+    def _under(self, w: NDArray[np.float64]) -> ActivePairs:
+        table, w = self._active(w)
+        if table is self.table:
+            self._gathered, self._distances = None, self._whole()
+            whole = self._distances.under(w)
+            return ActivePairs(whole, exact_sums(whole))
+        self._distances = None
+        if self._gathered is None or self._gathered.table is not table:
+            self._gathered = LocalPairwiseDistances(table, self._memory)
+        pairs = self._gathered.under(w)
+        return ActivePairs(pairs, partial(self._summed, pairs))
 
-    def _pairs_over(self, table: Packed) -> PairwiseDistances:
-        if table is not self.table:
-            return PairwiseDistances(table, self._memory)
-        return ColumnPairwiseDistances(table, self._memory, self.blocks)
+    def _whole(self) -> ColumnPairwiseDistances:
+        return self._distances or ColumnPairwiseDistances(self.table, self._memory, self._blocks)
 
-    def _neighborhoods(
-        self, pairs: PairwiseDistances, w: NDArray[np.float64], sigma: float
-    ) -> SoftNeighborhoods:
-        of_passes = ColumnNeighborhoods if isinstance(pairs, ColumnPairwiseDistances) else SoftNeighborhoods
-        return of_passes(pairs, w, sigma)
+    def _all_fingerprints(self) -> NDArray[np.float64]:
+        return self._whole().fingerprints
 
-    def _columns(self, *of: Any) -> MarginColumns:
-        return ColumnMarginColumns(self, *of)
-
-
-class ColumnMarginColumns(MarginColumns):
-    """Margins z̄_n of all samples under one w; sums over samples are computed for all features."""
-
-    _source: ColumnActiveSetMargins
-
-    def _packed_columns(self, features: NDArray[np.int64]) -> NDArray[np.floating]:
-        few = self._table.of_features(features)
-        width = packing.padded_width(features.size, few.dtype.itemsize)
-        X = packing.aligned_zeros((few.n_rows, width), few.dtype)
-        few.scaled.write(np.arange(features.size), X)
-        return X
-
-    def _screened_sums(self, factors: NDArray[np.float64], threshold: float) -> BoundedSums:
-        by = self._neighborhoods.coefficients(factors)
-        if isinstance(self._pairs, ColumnPairwiseDistances):
-            exact = self._pairs.sum_differences(by)
-        else:
-            # The active features are on the client, and so are their distances.
-            pairs = PairSums(self._table, self._pairs.tiles()[0].copy(), by, self._source.correction)
-            exact = summed_differences(self._source.blocks, pairs)
-        return BoundedSums(np.arange(exact.size), exact, exact.copy(), lambda features: exact[features])
+    def _summed(self, pairs: LocalWeightedPairs, by: Coefficients, threshold: float) -> BoundedSums:
+        """Return the sums of all features; distances are on the client, and so are their coefficients."""
+        coefficients = PairSums(self.table, pairs.tiles().copy(), by, self.correction)
+        return BoundedSums.exact_of(summed_differences(self._blocks, coefficients))
 
 
 # Margins under many labelings: distances are summed over all workers once; neighbor lists and coefficients of
@@ -817,25 +838,19 @@ class ColumnMarginColumns(MarginColumns):
 # once.
 
 
-class ColumnRelabeledRows(RelabeledRows):
-    """Rows, whose columns are on workers, under many labelings."""
+def relabeled_rows(
+    table: Packed, among: Neighborhood, class_weights: NDArray[np.float64] | None, blocks: ColumnBlocks
+) -> RelabeledRows:
+    """Return rows, whose columns are on workers, under many labelings."""
 
-    def __init__(
-        self,
-        table: Packed,
-        among: Neighborhood,
-        class_weights: NDArray[np.float64] | None,
-        blocks: ColumnBlocks,
-    ) -> None:
-        self._blocks = blocks
-        super().__init__(table, among, class_weights)
+    def distances(metric: int) -> NDArray[np.float64]:
+        (D,) = blocks.sum_blocks(_distances, shared=metric)
+        return np.array(D)
 
-    def _distances(self) -> NDArray[np.float64]:
-        (D,) = self._blocks.sum_blocks(_distances, shared=self._metric)
-        return np.sqrt(D) if self._metric == nearest.EUCLIDEAN else np.array(D)
+    def summed(pairs: Pairs, squared: bool) -> NDArray[np.floating]:
+        return blocks.joined(_summed, shared=(pairs, squared))
 
-    def _summed(self, pairs: Pairs) -> NDArray[np.floating]:
-        return self._blocks.joined(_summed, shared=(pairs, self._metric == nearest.SQUARED_EUCLIDEAN))
+    return RelabeledRows(table, among, class_weights, distances, summed)
 
 
 # Tasks
@@ -855,7 +870,7 @@ def _summed(block: ColumnBlock, shared: tuple[Pairs, bool]) -> NDArray[np.floati
 # Centered columns
 
 
-class CenteredBlocks:
+class ColumnCenteredMatrix:
     """Scaled columns on workers, minus their means; a :class:`.._engine.columns.Centered`."""
 
     def __init__(self, blocks: ColumnBlocks) -> None:
@@ -912,40 +927,34 @@ def _combined(block: ColumnBlock, weights: NDArray[np.float64]) -> NDArray[np.fl
 # The engine
 
 
-class ColumnRows(LocalRows):
-    """Rows of a table whose columns are on workers."""
-
-    _table: DaskPacked
+class ColumnEngine(Engine):
+    """Rows of a table whose columns are on workers; parameters as in :class:`.Engine`."""
 
     def __init__(self, table: DaskPacked, memory: float) -> None:
         super().__init__(table, memory)
         self._blocks = ColumnBlocks(table.source, table)
 
+    def _backend_execution(self) -> dict[str, Any]:
+        return self._blocks.source.execution()
+
+    def nearest(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
+        """Return a pass over the nearest neighbors of the anchors (None: all samples)."""
+        return ColumnNearestPass(self._table, among, self._anchor_rows(anchors), self._blocks)
+
     @cached_property
-    def _soft(self) -> ColumnPairwiseDistances:
+    def _pairs(self) -> ColumnPairwiseDistances:
         return ColumnPairwiseDistances(self._table, self._memory, self._blocks)
-
-    def soft_neighborhoods(self, w: NDArray[np.float64], sigma: float) -> ColumnNeighborhoods:
-        """Return the neighborhoods under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""
-        return ColumnNeighborhoods(self._soft, w, sigma)
-
-    def execution(self, *, soft: bool = False) -> dict[str, Any]:
-        """Return the choices that were made for these rows, for ``execution_``."""
-        return super().execution(soft=soft) | self._blocks.source.execution()
-
-    def _nearest_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> ColumnNearestPass:
-        return ColumnNearestPass(self._table, among, anchors, self._blocks)
-
-    def relabeled(
-        self, among: Neighborhood, class_weights: NDArray[np.float64] | None = None
-    ) -> ColumnRelabeledRows:
-        """Return margins under many labelings; sample weights are 1, and no value is missing."""
-        return ColumnRelabeledRows(self._table, among, class_weights, self._blocks)
 
     def active_set_margins(self) -> ColumnActiveSetMargins:
         """Return the margins of single samples under weights of which few are not 0."""
         return ColumnActiveSetMargins(self._table, self._memory, self._blocks)
 
-    def centered(self) -> CenteredBlocks:
+    def centered(self) -> ColumnCenteredMatrix:
         """Return the scaled rows minus their mean."""
-        return CenteredBlocks(self._blocks)
+        return ColumnCenteredMatrix(self._blocks)
+
+    def relabeled(
+        self, among: Neighborhood, class_weights: NDArray[np.float64] | None = None
+    ) -> RelabeledRows:
+        """Return margins under many labelings; sample weights are 1, and no value is missing."""
+        return relabeled_rows(self._table, among, class_weights, self._blocks)

@@ -19,7 +19,7 @@ from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
 from .._engine.cached_property import cached_property
-from .._engine.columns import Columns, ScaledColumns
+from .._engine.columns import ScaledColumns
 from .._engine.layout import Packed
 from .._engine.scaling import ColumnRanges, Scaling
 from .._kernels import distances, packing
@@ -227,11 +227,6 @@ class StackedBlocks(Packed):
         """The columns, scaled and laid out; relative to the ranges of the whole table."""
         return ScaledColumns(self.raw, self.position, self.scaling, ranges=self.ranges)
 
-    @cached_property
-    def columns(self) -> Columns:
-        """The columns with their scaling and ranges."""
-        return Columns(self.raw, self.scaling, self.ranges)
-
     @property
     def cross_tiles(self) -> list[Bounds]:
         """Ranges of the tiles that contain the pairs: within one block, or between two."""
@@ -370,7 +365,7 @@ class RowBlocks(TableBlocks):
         )
 
 
-class CenteredRows:
+class RowCenteredMatrix:
     """The scaled rows minus their mean: :class:`.columns.Centered` on the workers."""
 
     def __init__(self, blocks: RowBlocks) -> None:

@@ -7,8 +7,7 @@ The client stores values by sample, by class and by feature, never of all pairs.
 Nearest neighbors take one pass over the pairs of blocks (:mod:`.row_neighbors`), whose lists stay on the
 workers for the pass that computes margins. Soft neighborhoods take two: the first merges smallest distances
 and kernel masses, the second recomputes the distances and weights the features by the resulting
-coefficients. :class:`RowEngine` offers both to the estimators, as :class:`.engine.LocalRows` does for
-tables in memory.
+coefficients. :class:`RowEngine` offers both to the estimators.
 """
 
 from __future__ import annotations
@@ -22,23 +21,23 @@ from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
 from .._engine.cached_property import cached_property
-from .._engine.columns import Centered, Columns
-from .._engine.engine import LocalRows
-from .._engine.layout import Packed
+from .._engine.columns import Columns
+from .._engine.engine import Engine
+from .._engine.layout import Layout, Packed
 from .._engine.limits import limits
 from .._engine.missing_pairs import MissingCorrection
 from .._engine.nearest import NearestPass, NeighborMargins, SampleMargins, mean_gaps
-from .._engine.neighbors import HITS, MISSES, Neighborhood, Neighbors
-from .._engine.pair_sums import Coefficients, WeightedRows
+from .._engine.neighbors import HITS, METRICS, MISSES, Neighborhood, Neighbors
+from .._engine.pair_sums import Coefficients, PairSource, WeightedRows
 from .._engine.quantized import Plan, QuantizedDistances, find_levels, plan_columns
-from .._engine.search import NeighborSearch, Report, nothing
+from .._engine.search import NeighborSearch, Report, choose_distances, nothing
 from .._engine.soft import (
+    ActivePairs,
     ActiveSetMargins,
-    AnchorColumns,
-    MarginColumns,
     PairwiseDistances,
-    SoftNeighborhoods,
     Statistics,
+    WeightedPairs,
+    exact_sums,
     merge_statistics,
     tile_moments,
     tile_statistics,
@@ -49,10 +48,10 @@ from .._kernels import nearest, packing
 from .._kernels import soft as soft_kernels
 from .matrix import RowMatrix
 from .row_blocks import (
-    CenteredRows,
     LazyBlock,
     RowBlock,
     RowBlocks,
+    RowCenteredMatrix,
     StackedBlocks,
     blocks_of_pair,
     load_with_each,
@@ -363,7 +362,7 @@ def _mean_gaps(block: RowBlock, X: NDArray[Any], neighbors: Neighbors) -> NDArra
 
 
 @dataclass(frozen=True)
-class NeighborLists:
+class RowNeighborLists:
     """The result of a neighbor search, on the workers."""
 
     #: A :class:`.row_neighbors.BlockNeighbors` per block.
@@ -378,12 +377,12 @@ class RowSearch(NeighborSearch):
     def __init__(
         self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], blocks: RowBlocks
     ) -> None:
-        self._blocks = blocks
-        super().__init__(table, among, anchors)
+        def plan() -> Plan:
+            is_other, is_middle = blocks.sum_blocks(_levels) > 0
+            return plan_columns(table.columns, is_other, is_middle, table.tie_tolerance)
 
-    def _plan(self) -> Plan:
-        is_other, is_middle = self._blocks.sum_blocks(_levels) > 0
-        return plan_columns(self.columns, is_other, is_middle, self._tolerance)
+        super().__init__(table, among, anchors, choose_distances(table, METRICS[among.metric], plan))
+        self._blocks = blocks
 
     @property
     def n_reports(self) -> int:
@@ -419,20 +418,20 @@ class RowSearch(NeighborSearch):
         is_anchor = self._table.unpacked(self._chosen)
         return [bool(is_anchor[a:b].any()) for a, b in self._blocks.bounds]
 
-    def lists(self) -> NeighborLists:
+    def lists(self) -> RowNeighborLists:
         """Return the neighbors of the anchors of every block, left on the workers."""
         blocks, executor, spec = self._blocks, self._blocks.executor, self.spec
         by_block = executor.materialize(self._tasks(spec))
         numbers = executor.compute(lambda: [delayed(n_truncated, pure=False)(each) for each in by_block])
         if not any(numbers):
-            return NeighborLists(by_block, None)
+            return RowNeighborLists(by_block, None)
         pairs = blocks.map_pairs(
             tied_weight, executor.share(spec), by_block, where=lambda i, j: numbers[i] + numbers[j] > 0
         )
         task = delayed(with_tied_weight, pure=False)
         weights = blocks.merge_by_block(pairs, sum_arrays)
         by_block = executor.materialize([task(*each) for each in zip(by_block, weights, strict=True)])
-        return NeighborLists(by_block, spec)
+        return RowNeighborLists(by_block, spec)
 
     def _tasks(self, spec: SearchSpec) -> list[Delayed]:
         """Return tasks whose results are the neighbors of the anchors of every block."""
@@ -473,7 +472,7 @@ class RowNearestPass(NearestPass):
         self._blocks = blocks
         super().__init__(table, among, anchors, RowSearch(table, among, anchors, blocks))
         # The client has no rows, but the factors of their columns.
-        self._local = NeighborMargins(table, self._search.columns, among)
+        self._local = NeighborMargins(table, table.columns, among)
 
     def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
         """Return Σ s·z over the anchors, z = E|x − miss| − E|x − hit|; with squares also Σ s²z and Σ s²z².
@@ -522,7 +521,7 @@ class RowNearestPass(NearestPass):
 
     # Tasks
 
-    def _spec(self, lists: NeighborLists, slot: int | None = None) -> MarginSpec:
+    def _spec(self, lists: RowNeighborLists, slot: int | None = None) -> MarginSpec:
         """Return the parameters of a pass that computes margins at one slot, or at all."""
         used = None if slot is None else np.arange(self._slot_factors.shape[1]) == slot
         n_features = self._table.n_features
@@ -540,19 +539,19 @@ class RowNearestPass(NearestPass):
         weights = self._table.class_weights
         return np.ones(self._table.n_classes) if weights is None else weights
 
-    def _sum_tasks(self, lists: NeighborLists) -> list[Delayed]:
+    def _sum_tasks(self, lists: RowNeighborLists) -> list[Delayed]:
         shared = self._blocks.executor.share(self._spec(lists))
         pairs = self._blocks.map_pairs(
             margin_sums_between, shared, lists.by_block, where=self._search.has_anchors
         )
         return list(pairs.values())
 
-    def _moment_tasks(self, lists: NeighborLists) -> list[Delayed]:
+    def _moment_tasks(self, lists: RowNeighborLists) -> list[Delayed]:
         return self._margin_tasks(lists, margin_moments, self._class_weights)
 
     def _margin_tasks(
         self,
-        lists: NeighborLists,
+        lists: RowNeighborLists,
         function: MarginFunction,
         argument: NDArray[np.float64],
         slot: int | None = None,
@@ -569,7 +568,7 @@ class RowNearestPass(NearestPass):
         same = [function] * n_blocks, [shared] * n_blocks
         return blocks.map_lazy_blocks(apply_to_margins, spec, lists.by_block, *same)
 
-    def _gap_tasks(self, lists: NeighborLists) -> list[Delayed]:
+    def _gap_tasks(self, lists: RowNeighborLists) -> list[Delayed]:
         """Return tasks that compute E‖miss − hit‖₁ of all rows of every block."""
         blocks, executor = self._blocks.blocks, self._blocks.executor
         if not executor.is_distributed:
@@ -610,17 +609,11 @@ class SampleCoefficients(NamedTuple):
     scales: NDArray[np.floating]
 
 
-def _weighted(stack: StackedBlocks, w: NDArray[np.float64]) -> WeightedRows:
-    rows = WeightedRows(stack)
-    rows.set_weights(w)
-    return rows
-
-
-def _active(blocks: list[RowBlock], w: NDArray[np.float64]) -> tuple[StackedBlocks, WeightedRows]:
+def _active(blocks: list[RowBlock], w: NDArray[np.float64]) -> tuple[StackedBlocks, PairSource]:
     """Return stacked blocks with the features of nonzero weight, and their rows under these weights."""
     features = np.flatnonzero(w)
     stack = StackedBlocks(blocks, None if features.size == w.size else features)
-    return stack, _weighted(stack, w[features])
+    return stack, WeightedRows(stack).under(w[features])
 
 
 def _by_block(stack: StackedBlocks, by_row: NDArray[Any]) -> list[NDArray[Any]]:
@@ -678,9 +671,8 @@ def _differences(
 ) -> NDArray[np.float64]:
     """Return Σ over the pairs of coefficient·|x − x'|, feature by feature."""
     stack = StackedBlocks(blocks_of_pair(block, other))
-    rows = _weighted(stack, coefficients.kernel.w)
-    tiles = _no_tiles(stack.dtype)
-    return rows.sum_differences(tiles, _coefficients(stack, coefficients), stack.cross_tiles)
+    by, tiles = _coefficients(stack, coefficients), _no_tiles(stack.dtype)
+    return WeightedRows(stack).sum_differences(coefficients.kernel.w, tiles, by, stack.cross_tiles)
 
 
 def _margins(
@@ -713,7 +705,7 @@ def _margins(
 
 def _row_sums(block: RowBlock, w: NDArray[np.float64]) -> NDArray[np.float64]:
     stack = StackedBlocks([block])
-    return stack.unpacked(_weighted(stack, w).sums)
+    return stack.unpacked(WeightedRows(stack).under(w).sums)
 
 
 def _fingerprints(block: RowBlock, shared: None) -> NDArray[np.float64]:
@@ -772,157 +764,130 @@ def _entropy_moments(
 # Soft neighborhoods
 
 
-class RowSoftPasses(PairwiseDistances):
-    """Passes over all pairs of rows, which recompute the distances."""
+class RowPairwiseDistances(PairwiseDistances["RowWeightedPairs"]):
+    """Distances of all pairs of rows, which the workers recompute in every pass.
 
-    rows: DaskWeightedRows
+    Parameters
+    ----------
+    table : Packed
+        Layout and metadata of the rows.
+    memory : float
+        Bytes that a worker may use for distances of anchors.
+    blocks : RowBlocks
+        The rows on the workers.
+    """
+
+    stored = False
 
     def __init__(self, table: Packed, memory: float, blocks: RowBlocks) -> None:
-        super().__init__(table, memory)
-        self.blocks = blocks
-        self.rows = DaskWeightedRows(table, blocks)
-        self.stored = self._stores_coefficients = False
-        self.remaining_memory = memory
-        self._tiles = _no_tiles(table.dtype)
+        super().__init__(table)
+        self.memory, self.blocks = memory, blocks
 
-    def by_row(self, parts: list[NDArray[Any]], padding: float) -> NDArray[Any]:
+    def _weighted(self, w: NDArray[np.float64]) -> RowWeightedPairs:
+        return RowWeightedPairs(self, w)
+
+    def _row_fingerprints(self) -> NDArray[np.float64]:
+        return _by_row(self.table, self.blocks.compute_blocks(_fingerprints))
+
+
+class RowWeightedPairs(WeightedPairs):
+    """Passes over all pairs of rows, by pairs of blocks."""
+
+    def __init__(self, distances: RowPairwiseDistances, w: NDArray[np.float64]) -> None:
+        super().__init__(distances, w)
+        self.blocks, self.memory = distances.blocks, distances.memory
+
+    @cached_property
+    def row_sums(self) -> NDArray[np.float64]:
+        """Weighted sum of every row, (n_rows,)."""
+        return _by_row(self.table, self.blocks.compute_blocks(_row_sums, shared=self.w))
+
+    def statistics(self, per_sigma: np.floating) -> Statistics:
+        """Return the smallest distance and mass of every class for every row, over other rows."""
+        kernel = SoftKernel(self.w, per_sigma)
+        merged = self.blocks.compute_merged(_statistics, _merge_statistics, per_sigma, shared=kernel)
+        low, mass = zip(*merged, strict=True)
+        masked = soft_kernels.masked_distance(self.table.dtype)
+        return self._by_class_and_row(list(low), masked), self._by_class_and_row(list(mass), 0.0)
+
+    def moments(self, per_sigma: np.floating, low: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return Σ f·(d − low)/σ over the other rows of every class, for every row, (n_classes, n_rows)."""
+        shared = SampleCoefficients(SoftKernel(self.w, per_sigma), self._by_sample(low), np.empty(0))
+        return self._by_class_and_row(self.blocks.compute_merged(_moments, sum_arrays, shared=shared), 0.0)
+
+    def sum_differences(self, by: Coefficients) -> NDArray[np.float64]:
+        """Return Σ over pairs of coefficient·|x − x'| for every feature."""
+        return self.blocks.sum_pairs(_differences, shared=self._sample_coefficients(by))
+
+    def margin_columns(
+        self, by: Coefficients, features: NDArray[np.int64], table: Packed, correction: MissingCorrection
+    ) -> NDArray[np.float64]:
+        """Return Σ_i coefficient·|x_n − x_i| of every row for some features; workers scale the columns."""
+        shared = self._sample_coefficients(by), features
+        return _by_row(table, self.blocks.compute_merged(_margins, sum_arrays, shared=shared))
+
+    def anchor_columns(self, anchors: NDArray[np.int64], weights: NDArray[np.float64]) -> RowAnchorColumns:
+        """Return the distances of all rows to some of them, each of which has a weight, on the workers."""
+        return RowAnchorColumns(self, anchors, weights)
+
+    def _sample_coefficients(self, by: Coefficients) -> SampleCoefficients:
+        """Return coefficients for the tasks of a pass."""
+        kernel = SoftKernel(self.w, by.per_sigma)
+        return SampleCoefficients(kernel, self._by_sample(by.low), self._by_sample(by.scales))
+
+    def _by_sample(self, by_row: NDArray[Any]) -> NDArray[Any]:
+        """Return values by class and row of the layout, by class and sample."""
+        return np.ascontiguousarray(self.table.unpacked(by_row.T).T)
+
+    def _by_class_and_row(self, parts: list[NDArray[Any]], padding: float) -> NDArray[Any]:
         """Return values of blocks by class and sample, by class and row of the layout."""
         by_row = np.take(np.concatenate(parts, axis=1), self.table.position, axis=1)
         by_row[:, ~self.table.real] = padding
         return by_row
 
-    def _anchor_columns(self, anchors: NDArray[np.int64], weights: NDArray[np.float64]) -> RowAnchorColumns:
-        return RowAnchorColumns(self, anchors, weights)
+
+def _by_row(table: Layout, parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return values of blocks by sample, by row of the layout; 0 for padding."""
+    by_sample = np.concatenate(parts)
+    out = np.zeros((table.n_rows, *by_sample.shape[1:]))
+    out[table.real] = by_sample[table.position[table.real]]
+    return out
 
 
-class DaskWeightedRows:
-    """Rows under weights that change: :class:`.soft.WeightedSource` on the workers."""
-
-    by_blocks = False
-
-    def __init__(self, table: Packed, blocks: RowBlocks) -> None:
-        self._table, self._blocks = table, blocks
-        #: Empty: the client has no rows.
-        self.X, self.w = np.empty((0, 0), table.dtype), np.empty(0, table.dtype)
-        self.correction = MissingCorrection.of(table)
-        self.weights = np.empty(0)
-        self._sums: NDArray[np.float64] | None = None
-
-    def set_weights(self, w: NDArray[np.float64]) -> None:
-        """Set the weights."""
-        self.weights, self._sums = w, None
-
-    def fill(self, tiles: NDArray[np.floating]) -> None:
-        """Raise: in a partition by rows, distances are never stored."""
-        raise NotImplementedError
-
-    @property
-    def sums(self) -> NDArray[np.float64]:
-        """Sums of all rows under the weights, (n_rows,)."""
-        if self._sums is None:
-            self._sums = self.laid_out(self._blocks.compute_blocks(_row_sums, shared=self.weights))
-        return self._sums
-
-    def sum_differences(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
-        """Return Σ over pairs of coefficient·|x − x'|, feature by feature; there are no tiles."""
-        return self._blocks.sum_pairs(_differences, shared=self.sample_coefficients(by))
-
-    def fingerprints(self) -> NDArray[np.float64]:
-        """Return values by which rows are equal or differ, (n_rows, 3), whatever the weights."""
-        return self.laid_out(self._blocks.compute_blocks(_fingerprints))
-
-    def sample_coefficients(self, by: Coefficients) -> SampleCoefficients:
-        """Return coefficients for the tasks of a pass."""
-        kernel = SoftKernel(self.weights, by.per_sigma)
-        return SampleCoefficients(kernel, self.by_sample(by.low), self.by_sample(by.scales))
-
-    def by_sample(self, by_row: NDArray[Any]) -> NDArray[Any]:
-        """Return values by class and row of the layout, by class and sample."""
-        return np.ascontiguousarray(self._table.unpacked(by_row.T).T)
-
-    def laid_out(self, parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Return values of blocks by sample, by row of the layout; 0 for padding."""
-        by_sample = np.concatenate(parts)
-        out = np.zeros((self._table.n_rows, *by_sample.shape[1:]))
-        out[self._table.real] = by_sample[self._table.position[self._table.real]]
-        return out
-
-
-class RowSoftNeighborhoods(SoftNeighborhoods):
-    """Soft neighborhoods from statistics of pairs of blocks."""
-
-    _pairs: RowSoftPasses
-
-    def _statistics_of_pairs(self) -> Statistics:
-        passes = self._pairs
-        kernel = SoftKernel(self._w, self._per_sigma)
-        merged = passes.blocks.compute_merged(_statistics, _merge_statistics, self._per_sigma, shared=kernel)
-        low, mass = zip(*merged, strict=True)
-        return passes.by_row(list(low), passes.masked_distance), passes.by_row(list(mass), 0.0)
-
-    def _moments_of_pairs(self) -> NDArray[np.float64]:
-        passes = self._pairs
-        kernel = SoftKernel(self._w, self._per_sigma)
-        coefficients = SampleCoefficients(kernel, passes.rows.by_sample(self._low), np.empty(0))
-        moments = passes.blocks.compute_merged(_moments, sum_arrays, shared=coefficients)
-        return passes.by_row(moments, 0.0)
-
-    def margin_columns(
-        self,
-        X: NDArray[np.floating],
-        features: NDArray[np.int64],
-        correction: MissingCorrection,
-        *,
-        pooled: bool,
-    ) -> NDArray[np.float64]:
-        """Return Σ_i P_m|x_n − x_i| − Σ_i P_h|x_n − x_i| of every row, for some features; X is not used."""
-        passes = self._pairs
-        passes.set_weights(self._w)
-        by = self.coefficients(self.shares(pooled)[0])
-        shared = passes.rows.sample_coefficients(by), features
-        return passes.rows.laid_out(passes.blocks.compute_merged(_margins, sum_arrays, shared=shared))
-
-
-class RowAnchorColumns(AnchorColumns):
-    """Distances of all rows to the anchors, on the workers.
+class RowAnchorColumns:
+    """Distances of all rows to the anchors, on the workers; an :class:`.AnchorEntropy`.
 
     They are stored there if they fit into the memory that each worker may take; otherwise recomputed.
     """
 
-    _pairs: RowSoftPasses
-
-    def _prepare(self) -> None:
-        passes, table = self._pairs, self._pairs.table
-        blocks, samples = passes.blocks, table.position[self._anchors]
-        w = passes.rows.weights
-        # Padding is no anchor.
-        self._weights = np.where(samples >= 0, self._weights, 0.0)
+    def __init__(
+        self, pairs: RowWeightedPairs, anchors: NDArray[np.int64], weights: NDArray[np.float64]
+    ) -> None:
+        table, blocks, executor = pairs.table, pairs.blocks, pairs.blocks.executor
+        self._blocks, self._weights = blocks, weights
+        self._own = table.own_weight[anchors], pairs.between_duplicates[anchors]
+        samples = table.position[anchors]
         indices = [np.flatnonzero((samples >= a) & (samples < b)) for a, b in blocks.bounds]
-        anchors = [samples[own] - a for own, (a, _) in zip(indices, blocks.bounds, strict=True)]
-        parts = blocks.compute_blocks(_anchor_rows, anchors, shared=w)
+        block_rows = [samples[own] - a for own, (a, _) in zip(indices, blocks.bounds, strict=True)]
+        parts = blocks.compute_blocks(_anchor_rows, block_rows, shared=pairs.w)
         rows = packing.aligned_zeros((samples.size, parts[0][0].shape[1]), table.dtype)
         sums = np.zeros(samples.size)
-        for own, (block_rows, block_sums) in zip(indices, parts, strict=True):
-            rows[own], sums[own] = block_rows, block_sums
-        executor = blocks.executor
-        tasks = blocks.map_blocks(_anchor_distances, executor.share((w, rows, sums, samples)))
+        for own, (anchor_rows, anchor_sums) in zip(indices, parts, strict=True):
+            rows[own], sums[own] = anchor_rows, anchor_sums
+        tasks = blocks.map_blocks(_anchor_distances, executor.share((pairs.w, rows, sums, samples)))
         size = float(table.n_samples) * samples.size * table.dtype.itemsize
-        fits = size <= passes.remaining_memory * executor.n_workers
+        fits = size <= pairs.memory * executor.n_workers
         self._distances: list[Delayed] = executor.materialize(tasks) if fits else tasks
         low = np.min(blocks.compute_blocks(_smallest, self._distances), axis=0)
-        several = table.own_weight[self._anchors] > 1.0
+        several = table.own_weight[anchors] > 1.0
         self._low = np.where(several, np.minimum(low, table.dtype.type(0.0)), low)
 
     def entropy(self, per_sigma: np.floating) -> tuple[float, float]:
         """Return the mean entropy of the anchors' neighborhoods, and its derivative by log σ."""
-        blocks, anchors = self._pairs.blocks, self._anchors
-        moments = np.empty((3, anchors.size))
-        sample_weight = self._pairs.table.own_weight[anchors]
-        soft_kernels.own_entropy_moments(
-            sample_weight, self._between_duplicates[anchors], per_sigma, self._low, moments
-        )
+        moments = np.empty((3, self._low.size))
+        soft_kernels.own_entropy_moments(*self._own, per_sigma, self._low, moments)
         shared = self._low, per_sigma
-        moments = moments + blocks.sum_blocks(_entropy_moments, self._distances, shared=shared)
+        moments = moments + self._blocks.sum_blocks(_entropy_moments, self._distances, shared=shared)
         entropy, slope = soft_kernels.entropy_of_moments(moments, self._weights)
         return entropy / self._weights.sum(), slope / self._weights.sum()
 
@@ -930,64 +895,52 @@ class RowAnchorColumns(AnchorColumns):
 # Margins of single samples, for the few features of a sparse solution
 
 
-class RowSparseMargins(ActiveSetMargins):
+class RowActiveSetMargins(ActiveSetMargins):
     """Margins under weights that change and are mostly 0.
 
     The client gathers the margins of all samples for the features of nonzero weight. The workers compute sums
     over all features, from distances that they recompute each time.
+
+    Parameters
+    ----------
+    table, memory, blocks
+        As in :class:`RowPairwiseDistances`.
     """
 
     def __init__(self, table: Packed, memory: float, blocks: RowBlocks) -> None:
-        super().__init__(table, memory)
-        self._blocks = blocks
-        self.stored = False
+        super().__init__(table, stored=False, copied=0.0)
+        self._distances = RowPairwiseDistances(table, memory, blocks)
 
-    def _pairs_over(self, table: Packed) -> RowSoftPasses:
-        return RowSoftPasses(table, self._memory, self._blocks)
+    def _under(self, w: NDArray[np.float64]) -> ActivePairs:
+        pairs = self._distances.under(w)
+        return ActivePairs(pairs, exact_sums(pairs))
 
-    def _neighborhoods(
-        self, passes: PairwiseDistances, w: NDArray[np.float64], sigma: float
-    ) -> RowSoftNeighborhoods:
-        assert isinstance(passes, RowSoftPasses)
-        return RowSoftNeighborhoods(passes, w, sigma)
-
-    def _columns(self, *of: Any) -> RowMarginColumns:
-        return RowMarginColumns(self, *of)
+    def _all_fingerprints(self) -> NDArray[np.float64]:
+        return self._distances.fingerprints
 
 
-class RowMarginColumns(MarginColumns):
-    """The margins z̄_n of all samples under one w; the workers scale the columns themselves."""
-
-    def _packed_columns(self, features: NDArray[np.int64]) -> NDArray[np.floating]:
-        return np.empty((0, features.size), self._table.dtype)
-
-
-class RowEngine(LocalRows):
-    """The rows of a Dask-backed table in a partition by rows."""
+class RowEngine(Engine):
+    """Rows of a Dask-backed table in a partition by rows; parameters as in :class:`.Engine`."""
 
     def __init__(self, table: DaskPacked, memory: float) -> None:
         super().__init__(table, memory)
         self._blocks = RowBlocks(table.source, table)
 
+    def _backend_execution(self) -> dict[str, Any]:
+        return self._blocks.source.execution()
+
+    def nearest(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
+        """Return a pass over the nearest neighbors of the anchors (None: all samples)."""
+        return RowNearestPass(self._table, among, self._anchor_rows(anchors), self._blocks)
+
     @cached_property
-    def _soft(self) -> RowSoftPasses:
-        return RowSoftPasses(self._table, self._memory, self._blocks)
+    def _pairs(self) -> RowPairwiseDistances:
+        return RowPairwiseDistances(self._table, self._memory, self._blocks)
 
-    def execution(self, *, soft: bool = False) -> dict[str, Any]:
-        """Return the choices of the engine, for ``execution_``."""
-        return super().execution(soft=soft) | self._blocks.source.execution()
+    def active_set_margins(self) -> RowActiveSetMargins:
+        """Return the margins of single samples under weights of which few are not 0."""
+        return RowActiveSetMargins(self._table, self._memory, self._blocks)
 
-    def _nearest_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> RowNearestPass:
-        return RowNearestPass(self._table, among, anchors, self._blocks)
-
-    def soft_neighborhoods(self, w: NDArray[np.float64], sigma: float) -> RowSoftNeighborhoods:
-        """Return the soft neighborhoods under weights w and exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""
-        return RowSoftNeighborhoods(self._soft, w, sigma)
-
-    def active_set_margins(self) -> RowSparseMargins:
-        """Return the margins of single samples for few features, under weights that are mostly 0."""
-        return RowSparseMargins(self._table, self._memory, self._blocks)
-
-    def centered(self) -> Centered:
-        """Return the rows, scaled, minus their mean."""
-        return CenteredRows(self._blocks)
+    def centered(self) -> RowCenteredMatrix:
+        """Return the scaled rows minus their mean."""
+        return RowCenteredMatrix(self._blocks)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from .._engine.cached_property import cached_property
 from .._engine.distances import Distances, ProductDistances, TileDistances
 from .._engine.limits import limits
-from .._engine.neighbors import Neighbors, distance_array
+from .._engine.neighbors import Neighbors, distance_array, error_bounds
 from .._engine.quantized import Plan, QuantizedDistances
 from .._engine.search import exact_distances
 from .._engine.threads import even_ranges
@@ -76,14 +76,6 @@ class SearchSpec:
         if isinstance(self.kind, Plan):
             return QuantizedDistances(stack.columns, stack.position, self.tolerance, 1, self.kind)
         return self.kind(stack.columns, stack.position, 1)
-
-    def error_bound(self, distances: Distances) -> tuple[NDArray[np.float64], float, float]:
-        """Return the absolute and relative error bounds of distances, and the tolerance for ties."""
-        if distances.exact:
-            return distances.off, 0.0, 0.0
-        # Squares differ, relatively, by twice as much as their roots.
-        twice = 2.0 if self.metric == nearest_kernels.EUCLIDEAN else 1.0
-        return distances.off, distances.relative, twice * self.tolerance
 
     def key_unit(self, stack: StackedBlocks) -> float:
         """Return what an integer key of a distance is multiplied by to give the distance; 1 for floats."""
@@ -431,7 +423,7 @@ class AnchorDistances:
 
     @cached_property
     def _error_bound(self) -> tuple[NDArray[np.float64], float, float]:
-        return self._spec.error_bound(self._distances)
+        return error_bounds(self._distances, self._spec.metric, self._spec.tolerance)
 
     def candidates(self) -> Candidates:
         """Return the candidates of all anchors."""

@@ -342,6 +342,10 @@ class DaskPacked(Packed):
     def _taken(self, features: NDArray[np.int64]) -> NDArray[Any]:
         return self.source.gather_columns(features)
 
+    def packed_columns(self, features: NDArray[np.int64]) -> NDArray[np.floating]:
+        """Return the columns of some features, gathered on the client, scaled, in the layout."""
+        return self.of_features(features).packed_columns(np.arange(features.size))
+
 
 class TableBlocks:
     """The blocks of a labeled table, and rounds of tasks that run a function on each of them.

@@ -400,15 +400,6 @@ class SparseColumns(Columns):
 
     X: SparseTable
     needs_float64 = False
-    precise_in_place = True
-
-    def cuts(self) -> list[tuple[int, int]]:
-        """Return one range: all columns."""
-        return [(0, self.n_features)]
-
-    def precise_block(self, start: int, end: int) -> tuple[NDArray[np.floating], int]:
-        """Return the stored values, row by row."""
-        return self.values, 0
 
     @cached_property
     def indptr(self) -> NDArray[np.int64]:

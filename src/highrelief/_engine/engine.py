@@ -1,19 +1,20 @@
 """The engine: the interface between estimators and computation.
 
 An estimator requests margins; an engine decides what is packed, tiled, stored or recomputed.
-:class:`LocalRows` uses the threads of this process; :mod:`.sparse` and the Dask backends offer the same
-methods.
+:class:`Engine` is what a backend offers: :class:`LocalEngine` here, and its siblings for sparse tables
+(:mod:`.sparse`) and for Dask collections (``_dask/column_engine.py``, ``_dask/row_engine.py``).
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .cached_property import cached_property
-from .columns import Centered, CenteredColumns, Columns
+from .columns import Centered, CenteredColumns
 from .hyperplanes import LocalHyperplanes
 from .labelings import RelabeledRows
 from .layout import Packed
@@ -21,14 +22,24 @@ from .limits import limits
 from .nearest import LocalNearestPass, NearestPass, NeighborMargins
 from .neighbors import Neighborhood
 from .radius import RadiusNeighborhoods
-from .search import NeighborSearch
-from .soft import ActiveSetMargins, PairwiseDistances, SoftNeighborhoods
+from .search import LocalSearch
+from .soft import (
+    ActiveSetMargins,
+    LocalActiveSetMargins,
+    LocalPairwiseDistances,
+    PairwiseDistances,
+    SoftNeighborhoods,
+    WeightedPairs,
+)
 
-__all__ = ["LocalHyperplanes", "LocalRows", "Neighborhood"]
+__all__ = ["Engine", "LocalEngine", "LocalHyperplanes", "Neighborhood"]
 
 
-class LocalRows:
-    """Rows of a table, processed by the threads of this process.
+class Engine(ABC):
+    """A labeled table, and all that estimators compute from its rows.
+
+    A backend implements :meth:`nearest` and :attr:`_pairs`, and those of the last methods that it can offer.
+    Estimators that need one of the others refuse its tables when they validate X.
 
     Parameters
     ----------
@@ -42,10 +53,6 @@ class LocalRows:
         self._table = table
         self._memory = memory
 
-    @cached_property
-    def _soft(self) -> PairwiseDistances:
-        return PairwiseDistances(self._table, self._memory)
-
     @property
     def sample_weight(self) -> NDArray[np.float64]:
         """Sample weights."""
@@ -58,12 +65,9 @@ class LocalRows:
 
     def spans_and_rarity(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the ranges of the scaled features, and the share of samples away from the common end."""
-        table = self._table
-        columns = Columns(table.raw, table.scaling, table.ranges)
+        columns, encoding = self._table.columns, self._table.encoding
         spans, rarity = columns.spans, np.clip(np.nan_to_num(columns.rarity, nan=0.5), 0.0, 0.5)
-        if table.encoding is None:
-            return spans, rarity
-        return table.encoding.spans(spans), table.encoding.largest(rarity)
+        return (spans, rarity) if encoding is None else (encoding.spans(spans), encoding.largest(rarity))
 
     def execution(self, *, soft: bool = False) -> dict[str, Any]:
         """Return the choices that were made for these rows, for ``execution_``."""
@@ -73,26 +77,21 @@ class LocalRows:
             "dtype": self._table.dtype.name,
         }
         if soft:
-            chosen["distances"] = "stored" if self._soft.stored else "recomputed"
-        return chosen
+            chosen["distances"] = "stored" if self._pairs.stored else "recomputed"
+        return chosen | self._backend_execution()
 
+    def _backend_execution(self) -> dict[str, Any]:
+        """Return the entries of :meth:`execution` that only this backend has."""
+        return {}
+
+    # Nearest neighbors
+
+    @abstractmethod
     def nearest(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
         """Return a pass over the nearest neighbors of the anchors (None: all samples)."""
-        return self._nearest_pass(among, self._mask(anchors))
 
-    def relabeled(
-        self, among: Neighborhood, class_weights: NDArray[np.float64] | None = None
-    ) -> RelabeledRows:
-        """Return margins under many labelings; sample weights are 1, and no value is missing."""
-        return RelabeledRows(self._table, among, class_weights)
-
-    def local_nearest(
-        self, among: Neighborhood, anchors: NDArray[np.integer] | None = None
-    ) -> LocalNearestPass:
-        """Return a pass in this process, which can also list neighbors and compare targets."""
-        return self._local_pass(among, self._mask(anchors))
-
-    def _mask(self, anchors: NDArray[np.integer] | None) -> NDArray[np.bool_]:
+    def _anchor_rows(self, anchors: NDArray[np.integer] | None) -> NDArray[np.bool_]:
+        """Return which rows of the layout are anchors; None: all samples."""
         mask = self._table.real
         if anchors is not None:
             is_anchor = np.zeros(self._table.n_samples, dtype=bool)
@@ -100,34 +99,80 @@ class LocalRows:
             mask = mask & is_anchor[self._table.position]
         return mask
 
-    def _nearest_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> NearestPass:
-        return self._local_pass(among, anchors)
+    # Soft neighborhoods
 
-    def _local_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> LocalNearestPass:
-        search = NeighborSearch(self._table, among, anchors)
-        margins = NeighborMargins(self._table, search.columns, among)
-        return LocalNearestPass(self._table, among, anchors, search, margins)
+    @property
+    @abstractmethod
+    def _pairs(self) -> PairwiseDistances[WeightedPairs]:
+        """Distances of all pairs of rows; created on first access."""
+
+    def soft_neighborhoods(self, w: NDArray[np.float64], sigma: float) -> SoftNeighborhoods:
+        """Return the neighborhoods under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""
+        return SoftNeighborhoods(self._pairs.under(w), sigma)
+
+    def width_for_perplexity(self, w: NDArray[np.float64], share: float) -> float:
+        """Return the σ at which a neighborhood has, in effect, ``share`` of the other samples."""
+        return self._pairs.under(w).width_for_perplexity(share, limits.width_anchors)
+
+    # Methods that not every backend offers
+
+    def active_set_margins(self) -> ActiveSetMargins:
+        """Return the margins of single samples under weights of which few are not 0."""
+        raise self._not_offered("active_set_margins")
+
+    def centered(self) -> Centered:
+        """Return the scaled rows minus their mean."""
+        raise self._not_offered("centered")
+
+    def relabeled(
+        self, among: Neighborhood, class_weights: NDArray[np.float64] | None = None
+    ) -> RelabeledRows:
+        """Return margins under many labelings; sample weights are 1, and no value is missing."""
+        raise self._not_offered("relabeled")
+
+    def radius_neighborhoods(self) -> RadiusNeighborhoods:
+        """Return margins at all samples within or beyond a radius."""
+        raise self._not_offered("radius_neighborhoods")
+
+    def local_hyperplanes(self, n_neighbors: int, penalty: float) -> LocalHyperplanes:
+        """Return margins at the hyperplanes of the nearest hits and misses (Cai et al. 2014, eq. 4)."""
+        raise self._not_offered("local_hyperplanes")
+
+    def _not_offered(self, method: str) -> NotImplementedError:
+        return NotImplementedError(f"{type(self).__name__} does not offer {method}: use a dense X in memory.")
+
+
+class LocalEngine(Engine):
+    """Dense rows, processed by the threads of this process; parameters as in :class:`Engine`."""
+
+    def nearest(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
+        """Return a pass over the nearest neighbors of the anchors (None: all samples)."""
+        table, rows = self._table, self._anchor_rows(anchors)
+        margins = NeighborMargins(table, table.columns, among)
+        return LocalNearestPass(table, among, rows, LocalSearch.of(table, among, rows), margins)
+
+    @cached_property
+    def _pairs(self) -> LocalPairwiseDistances:
+        return LocalPairwiseDistances(self._table, self._memory)
+
+    def active_set_margins(self) -> LocalActiveSetMargins:
+        """Return the margins of single samples under weights of which few are not 0."""
+        return LocalActiveSetMargins(self._table, self._memory)
+
+    def centered(self) -> CenteredColumns:
+        """Return the scaled rows minus their mean."""
+        return CenteredColumns(self._table.raw, self._table.scaling, self._table.n_threads)
+
+    def relabeled(
+        self, among: Neighborhood, class_weights: NDArray[np.float64] | None = None
+    ) -> RelabeledRows:
+        """Return margins under many labelings; sample weights are 1, and no value is missing."""
+        return RelabeledRows.of(self._table, among, class_weights)
 
     def radius_neighborhoods(self) -> RadiusNeighborhoods:
         """Return margins at all samples within or beyond a radius."""
         return RadiusNeighborhoods(self._table, self._memory)
 
-    def centered(self) -> Centered:
-        """Return the scaled rows minus their mean."""
-        return CenteredColumns(self._table.raw, self._table.scaling, self._table.n_threads)
-
-    def soft_neighborhoods(self, w: NDArray[np.float64], sigma: float) -> SoftNeighborhoods:
-        """Return the neighborhoods under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""
-        return SoftNeighborhoods(self._soft, w, sigma)
-
     def local_hyperplanes(self, n_neighbors: int, penalty: float) -> LocalHyperplanes:
         """Return margins at the hyperplanes of the nearest hits and misses (Cai et al. 2014, eq. 4)."""
         return LocalHyperplanes(self._table, n_neighbors, penalty)
-
-    def active_set_margins(self) -> ActiveSetMargins:
-        """Return the margins of single samples under weights of which few are not 0."""
-        return ActiveSetMargins(self._table, self._memory)
-
-    def width_for_perplexity(self, w: NDArray[np.float64], share: float) -> float:
-        """Return the σ at which a neighborhood has, in effect, ``share`` of the other samples."""
-        return self._soft.width_for_perplexity(w, share, limits.width_anchors)

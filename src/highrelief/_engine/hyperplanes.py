@@ -22,7 +22,7 @@ from .layout import Packed, sum_in_order
 from .limits import limits
 from .neighbors import HITS, MISSES, Neighborhood, Neighbors
 from .scaling import Scaling
-from .search import NeighborSearch
+from .search import LocalSearch
 from .threads import even_ranges, one_blas_thread, run_all
 
 #: Smallest mean margin, relative to the range of its feature, that is not rounded to 0.
@@ -92,7 +92,7 @@ class LocalHyperplanes:
         self._table = table
         self._among = Neighborhood(n_neighbors, pooled=True)
         self._penalty = penalty
-        self._columns = Columns(table.raw, table.scaling, table.ranges)
+        self._columns = table.columns
         self._distances: dict[str, Any] = {}
 
     def describe(self) -> dict[str, Any]:
@@ -167,19 +167,19 @@ class LocalHyperplanes:
         if not w.any():
             return
         weighed = self._table.under(w)
-        search = NeighborSearch(weighed, self._among, self._table.real)
+        search = LocalSearch.of(weighed, self._among, self._table.real)
         self._distances = search.describe()
         roots = np.sqrt(w[w > 0.0])
         equal: Indices | None = None
         for neighbors in search.neighbors():
             found = self._neighbor_lists(neighbors)
             if found.size.max(initial=0) <= limits.long_list:
-                self._combine(found, search.columns, roots)
+                self._combine(found, weighed.columns, roots)
             else:
                 # The coefficient of merged rows is distributed over them by weight.
                 equal = _equal_rows(weighed) if equal is None else equal
                 merged, place = found.merged(equal)
-                self._combine(merged, search.columns, roots)
+                self._combine(merged, weighed.columns, roots)
                 found.coefficients = (merged.coefficients / merged.sample_weight)[place] * found.sample_weight
             yield found
 

@@ -7,7 +7,10 @@ features) differences. Other pairs are added one by one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,12 +37,21 @@ class RelabeledRows:
         Which neighbors count.
     class_weights : (n_classes,) float64 or None
         Factor of the samples of a class in sums over samples.
+    distances : function of a metric
+        Returns :func:`added_distances` of all columns.
+    summed : function of pairs and of whether differences are squared
+        Returns :func:`summed_pairs` of all columns.
     """
 
     def __init__(
-        self, table: Packed, among: Neighborhood, class_weights: NDArray[np.float64] | None = None
+        self,
+        table: Packed,
+        among: Neighborhood,
+        class_weights: NDArray[np.float64] | None,
+        distances: Callable[[int], NDArray[np.float64]],
+        summed: Callable[[Pairs, bool], NDArray[np.floating]],
     ) -> None:
-        self._table, self._among = table, among
+        self._table, self._among, self._summed = table, among, summed
         self._n_classes = table.n_classes
         self._n_threads = table.n_threads
         self._tolerance = table.tie_tolerance
@@ -50,9 +62,16 @@ class RelabeledRows:
             f"The neighbors of {table.n_samples} samples in order, which permuted labels are counted by,",
             "Fewer samples would do.",
         )
-        self._ranked, self._sorted = _ranked(self._distances())
+        D = distances(self._metric)
+        self._ranked, self._sorted = _ranked(np.sqrt(D) if self._metric == nearest.EUCLIDEAN else D)
         self._tied = np.empty(len(self._ranked), np.bool_)
         labelings.has_ties(self._sorted, self._tolerance, self._tied)
+
+    @classmethod
+    def of(cls, table: Packed, among: Neighborhood, class_weights: NDArray[np.float64] | None = None) -> Self:
+        """Return the rows of a table in this process."""
+        functions = partial(added_distances, table), partial(summed_pairs, table)
+        return cls(table, among, class_weights, *functions)
 
     def mean_margins(
         self, labels: NDArray[np.integer], dtype: type[np.floating] = np.float64
@@ -65,21 +84,12 @@ class RelabeledRows:
         out = np.zeros((len(labels), self._table.n_features), dtype)
         for a, b in even_ranges(len(labels), -(-self._most_entries(len(labels)) // limits.label_entries)):
             pairs = self._pairs(np.ascontiguousarray(labels[a:b], dtype=np.int64), out.dtype)
-            out[a:b] = self._summed(pairs)
+            out[a:b] = self._summed(pairs, self._metric == nearest.SQUARED_EUCLIDEAN)
         return out
 
     def _most_entries(self, n_labelings: int) -> int:
         n_slots = 2 if self._among.pooled else self._n_classes
         return n_labelings * len(self._ranked) * n_slots * self._among.n_neighbors
-
-    def _distances(self) -> NDArray[np.float64]:
-        """Return the distances of all pairs of samples."""
-        D = added_distances(self._table, self._metric)
-        return np.sqrt(D) if self._metric == nearest.EUCLIDEAN else D
-
-    def _summed(self, pairs: Pairs) -> NDArray[np.floating]:
-        """Return the sums over the pairs, (n_labelings, n_features)."""
-        return summed_pairs(self._table, pairs, self._metric == nearest.SQUARED_EUCLIDEAN)
 
     def _pairs(self, labels: NDArray[np.int64], dtype: np.dtype) -> Pairs:
         """Return the pairs that are neighbors under any labeling, with their coefficients."""

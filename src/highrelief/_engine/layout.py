@@ -11,7 +11,7 @@ from .._kernels import distances, packing
 from .batches import BatchConstraint, MissingLevelsWithin, MissingValuesWithin
 from .cached_property import cached_property
 from .categories import Encoding, MissingLevels
-from .columns import ScaledColumns, SparseColumns, SparseTable, nearer_end
+from .columns import Columns, ScaledColumns, SparseColumns, SparseTable, nearer_end
 from .distances import tie_tolerance
 from .missing import MissingValues, MixedMissingValues
 from .scaling import ColumnRanges, MissingMask, Scaling
@@ -277,6 +277,11 @@ class Packed(Layout):
         return self.scaled.whole()
 
     @cached_property
+    def columns(self) -> Columns:
+        """The columns, and the factors that scale their differences."""
+        return Columns(self.raw, self.scaling, self.ranges)
+
+    @cached_property
     def scaled(self) -> ScaledColumns:
         """The columns, scaled and laid out on access."""
         return ScaledColumns(
@@ -361,6 +366,13 @@ class Packed(Layout):
         if self.raw.flags.c_contiguous:
             return np.take(self.raw, features, axis=1)
         return np.ascontiguousarray(self.raw[:, features])
+
+    def packed_columns(self, features: NDArray[np.int64]) -> NDArray[np.floating]:
+        """Return the columns of some features, scaled, in the layout."""
+        width = packing.padded_width(features.size, self.dtype.itemsize)
+        X = packing.aligned_zeros((self.n_rows, width), self.dtype)
+        self.scaled.write(features, X)
+        return X
 
     def under(self, w: NDArray[np.float64]) -> Packed:
         """Return the rows with every scaled feature times its weight, without features of weight 0."""

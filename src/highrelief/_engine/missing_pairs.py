@@ -1,12 +1,13 @@
-"""Corrections for missing values in sums over all pairs of rows under weights.
+"""Corrections for missing values in distances of pairs of rows and in sums over them.
 
 Adds E|x − V| − |x − low| (see :mod:`.missing`) to weighted distances and to Σ c·|x − x'|, for the pair
-sources of :mod:`.soft` and :mod:`.radius`, and to the distances of new samples from fitted ones.
+sources of :mod:`.soft` and :mod:`.radius`, to the distances of :mod:`.search`, and to those of new samples
+from fitted ones.
 """
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,13 @@ from .._kernels import packing
 from .._kernels.missing import CHUNK
 from .arrays import entries_of
 from .cached_property import cached_property
+from .columns import Columns
+from .distances import Distances, Range
 from .layout import Layout, Packed, sum_in_order
 from .missing import MissingValues, MixedMissingValues
-from .threads import run_all
+from .neighbors import Neighbors
+from .quantized import UNEQUAL, QuantizedDistances
+from .threads import even_ranges, run_all
 
 Places = NDArray[np.int64]
 #: start, which, place, factors, excess: see :func:`.._kernels.missing.add_products`.
@@ -63,7 +68,6 @@ class MissingCorrection:
         self._by_chunk = listed_by_chunk(self._rows, self._which, layout.n_rows)
         #: E|V − V'| of every value that is missing.
         self._between_duplicates = 2.0 * self._of_pairs(self._rows).astype(np.float64)
-        self.set_weights(np.zeros(n_features))
 
     @classmethod
     def of(cls, table: Packed, *, ignored: bool = False) -> Self:
@@ -75,13 +79,13 @@ class MissingCorrection:
         """Whether values are missing."""
         return self._which.size > 0
 
-    def set_weights(self, w: NDArray[np.float64]) -> None:
-        """Set the weights."""
-        factors = w[self.features]
-        #: Arguments of the kernels.
-        self.arrays: CorrectionArrays = (*self._by_chunk, factors.astype(self._dtype), self._excess)
-        #: (n_rows,) distance between two duplicates of a row.
-        self.between_duplicates = self._by_row(self._between_duplicates * factors[self._which])
+    def under(self, w: NDArray[np.float64]) -> CorrectionArrays:
+        """Return the correction of distances under weights w, as the kernels read it."""
+        return *self._by_chunk, w[self.features].astype(self._dtype), self._excess
+
+    def between_duplicates(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the distance between two duplicates of every row under weights w, (n_rows,)."""
+        return self._by_row(self._between_duplicates * w[self.features][self._which])
 
     def between_own_duplicates(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Σ_n factors[n]·E|V − V'| of every incomplete feature over the rows it is missing from."""
@@ -109,11 +113,12 @@ class MissingCorrection:
         """
         requested = np.zeros(self._n_features, dtype=bool)
         requested[features] = True
+        correction = self.under(np.zeros(self._n_features))
 
         def of_tiles(a: int, b: int) -> NDArray[np.float64]:
             found = np.zeros(self.features.size)
             missing_kernels.add_correction_products(
-                self.arrays, requested[self.features], S, self._layout.n_rows, a, b, found
+                correction, requested[self.features], S, self._layout.n_rows, a, b, found
             )
             return found
 
@@ -131,8 +136,10 @@ class MissingCorrection:
             )
         return sums
 
-    def add_to_columns(self, anchors: NDArray[np.int64], columns: NDArray[np.floating]) -> None:
-        """Add the correction to the distances of all rows to at most 64 of them."""
+    def add_to_columns(
+        self, correction: CorrectionArrays, anchors: NDArray[np.int64], columns: NDArray[np.floating]
+    ) -> None:
+        """Add a correction (see :meth:`under`) to the distances of all rows to at most 64 of them."""
         if not self.any:
             return
         count = np.diff(self._start)[anchors]
@@ -140,7 +147,7 @@ class MissingCorrection:
         _, which, place = listed_by_chunk(places, self._which[entries], CHUNK)
         excess = np.zeros((self.features.size, CHUNK), self._excess.dtype)
         excess[:, : anchors.size] = self._excess[anchors // CHUNK, :, anchors % CHUNK].T
-        missing_kernels.add_column_correction(self.arrays, which, place, excess, columns)
+        missing_kernels.add_column_correction(correction, which, place, excess, columns)
 
     def of_features(self, features: NDArray[np.int64]) -> tuple[Places, Places, Places, NDArray[np.floating]]:
         """Return start and list of each row's missing values, the column of each feature, and the excess."""
@@ -177,6 +184,164 @@ def listed_by_chunk(rows: Places, which: Places, n_rows: int) -> tuple[Places, P
 def _sums_at(places: NDArray[np.int64], terms: NDArray[np.float64], n_places: int) -> NDArray[np.float64]:
     """Return the sum of the terms at each place."""
     return np.bincount(places, weights=terms, minlength=n_places).astype(np.float64, copy=False)
+
+
+# Distances that select nearest neighbors
+
+
+#: Steps per step of an integer grid, to which expectations are rounded.
+_PARTS = 2.0**16
+Missing = MissingValues | MixedMissingValues
+
+#: Largest distance in steps.
+_MOST_STEPS = 2.0**32 - 2.0**16
+
+
+class _Piece(NamedTuple):
+    """A part of the columns, and whether it is the last."""
+
+    columns: Any
+    last: bool
+
+
+class ExpectedDistances:
+    """Distances plus the expected contribution of missing values.
+
+    E d(a, b) = d(a, b) + c(a, b) + c(b, a), with c(a, b) the correction of the values missing from a: a sum
+    over these features, see :meth:`.missing.MissingValues.correction_blocks`.
+
+    Parameters
+    ----------
+    base : Distances
+        Distances with the smallest value of the column in place of a missing one.
+    missing : MissingValues or MixedMissingValues
+        Missing values of the table.
+    columns : Columns
+        The table.
+    squared : bool
+        Whether distances are sums of squares.
+    """
+
+    exact = False
+
+    def __init__(self, base: Distances, missing: Missing, columns: Columns, squared: bool) -> None:
+        self._base, self._missing, self._columns = base, missing, columns
+        self._squared, self._n_threads = squared, missing.n_threads
+        self.as_float = base.as_float
+        #: Steps per step of ``base``, and keys per unit of a scaled feature.
+        self._times, self._per_unit = 1.0, self._distance_unit
+        if isinstance(base, QuantizedDistances):
+            if base.exact:
+                longest = float(columns.spans.sum()) / base.step
+                self._times = max(1.0, min(_PARTS, np.floor(_MOST_STEPS / (1.0 + longest))))
+            self._per_unit = self._times / base.step
+
+    @property
+    def _distance_unit(self) -> float:
+        """Factor from an excess, or a squared one, to the units of ``columns.distance_factors``."""
+        unit = self._columns.distance_unit
+        return (unit * self._missing.root_unit) ** 2 if self._squared else unit
+
+    @property
+    def relative(self) -> float:
+        """Relative error bound: levels are equally spaced up to a tolerance only."""
+        return UNEQUAL if self._base.exact else self._base.relative + (2.0**-23 if self.as_float else 0.0)
+
+    @property
+    def off(self) -> NDArray[np.float64]:
+        """Absolute error bound of the distances of each row, after all columns were added."""
+        rounding = self._missing.rounding(self._squared) * self._per_unit
+        steps = 0.0 if self.as_float else 1.0
+        return self._times * self._base.off + rounding + rounding.max() + steps
+
+    def describe(self) -> dict[str, Any]:
+        """Return the choices that were made, for ``execution_``."""
+        return self._base.describe() | {"n_incomplete_features": int(self._missing.features.size)}
+
+    def pieces(self, most_bytes: float) -> list[tuple[int, int]]:
+        """Return parts of the columns, (index, number of parts), of about this many bytes each."""
+        return self._base.pieces(most_bytes)
+
+    def piece(self, part: int, n_parts: int) -> _Piece:
+        """Return the columns of one part in the form that the distances need."""
+        return _Piece(self._base.piece(part, n_parts), part == n_parts - 1)
+
+    def add_tiles(
+        self,
+        piece: _Piece,
+        rows: Range,
+        others: Range,
+        D: NDArray[np.uint32],
+        E: NDArray[np.uint32],
+        *,
+        add: bool = False,
+    ) -> None:
+        """Write (or add) distances of rows to others to D, transposed to E; E is D for the same rows."""
+        self._base.add_tiles(piece.columns, rows, others, D, E, add=add)
+        if not piece.last:
+            return
+        own = self._correction(rows, others)
+        other = own if rows == others else self._correction(others, rows)
+        self._add(D, rows[1] - rows[0], others[1] - others[0], own, other)
+        if rows != others:
+            self._add(E, others[1] - others[0], rows[1] - rows[0], other, own)
+
+    def fill_rows(
+        self, piece: _Piece, rows: NDArray[np.int64], D: NDArray[np.uint32], *, add: bool = False
+    ) -> None:
+        """Write (or add) the distances of some rows, a multiple of 4, to all rows."""
+        self._base.fill_rows(piece.columns, rows, D, add=add)
+        if piece.last:
+            missing, n_rows = self._missing, self._missing.n_rows
+            own = missing.correction_blocks(rows, (0, -(-n_rows // CHUNK)), squared=self._squared)
+            all_rows = np.arange(n_rows)
+            other = missing.correction_blocks(all_rows, (0, 0), squared=self._squared, others=rows)
+            self._add(D, rows.size, n_rows, own, other)
+
+    def set_duplicate_distances(
+        self,
+        D: NDArray[np.uint32],
+        anchors: NDArray[np.int64],
+        others: Range,
+        sample_weight: NDArray[np.float64],
+    ) -> None:
+        """Write the expected distance between duplicates of a sample, if its weight is above 1, to D."""
+        own = np.flatnonzero((anchors >= others[0]) & (anchors < others[1]) & (sample_weight[anchors] > 1.0))
+        rows = anchors[own]
+        total = np.zeros(rows.size)
+        factors = np.full(self._missing.features.size, self._per_unit)
+        self._missing.add_to_pairs(rows, rows, factors, total, self._squared)
+        keys = total.astype(np.float32).view(np.uint32) if self.as_float else np.rint(total).astype(np.uint32)
+        D[own, rows - others[0]] = keys
+
+    def add_exact(self, found: Neighbors, exact: NDArray[np.float64]) -> None:
+        """Add the correction for missing values to the exact distances of candidates that are not certain."""
+        owner, place = found.unsure()
+        distances = exact[place]
+        factors = np.full(self._missing.features.size, self._distance_unit)
+        self._missing.add_to_pairs(found.anchors[owner], found.rows[place], factors, distances, self._squared)
+        exact[place] = np.maximum(distances, 0.0)
+
+    def _correction(self, rows: Range, others: Range) -> NDArray[np.floating]:
+        chunks = others[0] // CHUNK, -(-others[1] // CHUNK)
+        return self._missing.correction_blocks(np.arange(*rows), chunks, squared=self._squared)
+
+    def _add(
+        self,
+        D: NDArray[np.uint32],
+        n_rows: int,
+        n_columns: int,
+        own: NDArray[np.floating],
+        other: NDArray[np.floating],
+    ) -> None:
+        def of_rows(a: int, b: int) -> None:
+            if self.as_float:
+                floats = D.view(np.float32)
+                missing_kernels.add_to_floats(floats, a, b, n_columns, own, other, self._per_unit)
+            else:
+                missing_kernels.add_to_steps(D, a, b, n_columns, own, other, self._per_unit, self._times)
+
+        run_all(of_rows, even_ranges(n_rows, 4 * self._n_threads, CHUNK), self._n_threads)
 
 
 # New samples

@@ -9,7 +9,7 @@ backend.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
@@ -295,25 +295,12 @@ class NeighborMargins:
         with_squares: bool,
         n_threads: int,
     ) -> NDArray[np.float64]:
-        table = self._table
-        shape = (3 if with_squares else 1, width)
-
-        def part(a: int, b: int) -> NDArray[np.float64]:
-            out = np.zeros(shape)
+        def add(a: int, b: int, out: NDArray[np.float64]) -> None:
             self._add_margins(neighbors, array, first, a, b, out)
-            return out
 
-        # Split by the shape of the table alone: sums have the same order for any number of threads, and for
-        # any memory order and type of the table.
-        work = (
-            float(neighbors.anchors.size) * table.n_features * self._n_neighbors * self._slot_factors.shape[1]
-        )
-        n_parts = min(table.n_parts(table.n_features), 1 + int(work / limits.part_work))
-        parts = even_ranges(neighbors.anchors.size, n_parts, multiple=16)
-        total = np.zeros(shape)
-        for each in run_all(part, parts, n_threads):
-            total += each
-        return total
+        n_listed = self._n_neighbors * self._slot_factors.shape[1]
+        shape = (3 if with_squares else 1, width)
+        return sum_over_anchors(self._table, neighbors.anchors.size, n_listed, shape, add, n_threads)
 
     def _add_margins(
         self,
@@ -364,6 +351,34 @@ class NeighborMargins:
         )
 
 
+def sum_over_anchors(
+    table: Packed,
+    n_anchors: int,
+    n_listed: int,
+    shape: tuple[int, int],
+    add: Callable[[int, int, NDArray[np.float64]], None],
+    n_threads: int,
+) -> NDArray[np.float64]:
+    """Return what ``add`` adds to an array of zeros for all anchors, of ``n_listed`` neighbors each.
+
+    ``add``: function of a range of the anchors and of the array.
+    """
+
+    def part(a: int, b: int) -> NDArray[np.float64]:
+        out = np.zeros(shape)
+        add(a, b, out)
+        return out
+
+    # Split by the shape of the table alone: sums have the same order for any number of threads, and for any
+    # memory order and type of the table.
+    work = float(n_anchors) * table.n_features * n_listed
+    n_parts = min(table.n_parts(table.n_features), 1 + int(work / limits.part_work))
+    total = np.zeros(shape)
+    for each in run_all(part, even_ranges(n_anchors, n_parts, multiple=16), n_threads):
+        total += each
+    return total
+
+
 class NearestPass(ABC):
     """One pass over the nearest neighbors of the anchors: a search, and margins at its result.
 
@@ -407,6 +422,17 @@ class NearestPass(ABC):
     @abstractmethod
     def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Σ_j w_j·z_j of every sample; 0 if it is no anchor."""
+
+    def pairs(self, report: Report = nothing) -> NeighborPairs:
+        """Return the nearest hits and misses of every anchor side by side; for dense rows in this process."""
+        raise NotImplementedError
+
+    def target_differences(self, y: NDArray[np.float64], report: Report = nothing) -> TargetDifferences:
+        """Return sums of differences between anchors and neighbors of targets y, and of features.
+
+        For rows in this process.
+        """
+        raise NotImplementedError
 
     def mean(self, report: Report = nothing) -> NDArray[np.float64]:
         """Return the mean of z over the anchors, (n_features,).

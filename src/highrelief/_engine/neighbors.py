@@ -174,6 +174,16 @@ class ErrorBounded(Protocol):
         """Relative error bound."""
 
 
+def error_bounds(
+    bound: ErrorBounded, metric: int, tolerance: float
+) -> tuple[NDArray[np.float64], float, float]:
+    """Return the absolute and relative error bound, and the relative difference of tied distances."""
+    if bound.exact:
+        return bound.off, 0.0, 0.0
+    # The relative difference of squares is twice that of their roots.
+    return bound.off, bound.relative, (2.0 if metric == nearest.EUCLIDEAN else 1.0) * tolerance
+
+
 class CandidateLists(NamedTuple):
     """For every row and slot the keys of the nearest rows so far, and how many there are."""
 
@@ -227,12 +237,7 @@ class NearestK:
 
     @property
     def _bounds(self) -> tuple[NDArray[np.float64], float, float]:
-        """Absolute and relative error bound, and the relative difference of tied distances."""
-        if self._bound.exact:
-            return self._bound.off, 0.0, 0.0
-        # The relative difference of squares is twice that of their roots.
-        twice = 2.0 if self._metric == nearest.EUCLIDEAN else 1.0
-        return self._bound.off, self._bound.relative, twice * self._tolerance
+        return error_bounds(self._bound, self._metric, self._tolerance)
 
     def from_all_distances(self, D: NDArray[np.uint32], anchors: NDArray[np.int64]) -> Iterator[Neighbors]:
         """Yield the candidates of some anchors at a time from the masked distances of all pairs."""

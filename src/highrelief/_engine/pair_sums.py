@@ -8,7 +8,7 @@ The coefficients c follow from the distances of all pairs (:class:`Coefficients`
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from .._kernels import distances, packing, pair_sums, soft
 from .cached_property import cached_property
 from .layout import Layout, Packed, sum_in_order
 from .limits import limits
-from .missing_pairs import MissingCorrection
+from .missing_pairs import CorrectionArrays, MissingCorrection
 from .threads import even_ranges, run_all
 
 _SINGLE = float(np.finfo(np.float32).eps)
@@ -163,8 +163,53 @@ def tile_parts(layout: Layout, n_features: int, dtype: np.dtype[Any]) -> list[tu
     return even_ranges(layout.n_tiles, layout.n_parts(width + layout.n_rows))
 
 
-# Rows under weights that change. Both classes are a :class:`.soft.LocalSource` and compute the same bits:
-# sums over features are split at the same columns.
+# Rows in this process whose pairs are compared under any weights. Both classes compute the same bits: sums
+# over features are split at the same columns.
+
+
+class PairSource(NamedTuple):
+    """Rows under weights, as the kernels read them; X and w are empty if all distances are stored."""
+
+    X: NDArray[np.floating]
+    w: NDArray[np.floating]
+    #: Weighted sum of every row.
+    sums: NDArray[np.float64]
+    #: Correction of the distances for missing values.
+    correction: CorrectionArrays
+
+
+def stored_source(
+    sums: NDArray[np.float64], correction: CorrectionArrays, dtype: np.dtype[Any]
+) -> PairSource:
+    """Return no rows but their sums: the kernels read stored distances only."""
+    return PairSource(np.empty((0, 0), dtype), np.empty(0, dtype), sums, correction)
+
+
+class WeightedSource(Protocol):
+    """Rows in this process: distances of all pairs, and sums over them, under any weights."""
+
+    @property
+    def by_blocks(self) -> bool:
+        """Whether distances must be stored before they are used; sums overwrite them."""
+
+    def read(
+        self, w: NDArray[np.float64], tiles: NDArray[np.floating], *, filled: bool
+    ) -> tuple[PairSource, bool]:
+        """Return the rows under weights w, and whether the distances of all pairs were written to the tiles.
+
+        They are written if ``filled``, or if they must be stored.
+        """
+
+    def sum_differences(
+        self, w: NDArray[np.float64], tiles: NDArray[np.floating], by: Coefficients
+    ) -> NDArray[np.float64]:
+        """Return Σ over pairs of coefficient·|x − x'| for every feature, from distances under weights w."""
+
+    def positive_margins(self) -> PositiveMargins | None:
+        """Return the sums of the features for which they may be positive; None if not offered."""
+
+    def fingerprints(self) -> NDArray[np.float64]:
+        """Return numbers that differ between unequal rows, whatever the weights, (n_rows, 3)."""
 
 
 class WeightedRows:
@@ -180,7 +225,6 @@ class WeightedRows:
         Correction for missing values; None: that of the table.
     """
 
-    #: Whether distances must be stored before they are used.
     by_blocks = False
 
     def __init__(self, table: Packed, correction: MissingCorrection | None = None) -> None:
@@ -191,46 +235,47 @@ class WeightedRows:
         self._n_active = 0
         self.correction = MissingCorrection.of(table) if correction is None else correction
         self.X = table.scaled.whole()
-        self.w = np.empty(0, table.dtype)
-        self.sums = np.zeros(table.n_rows)
+        self._last: tuple[NDArray[np.float64], PairSource] | None = None
 
-    def set_weights(self, w: NDArray[np.float64]) -> None:
-        """Set the weights: move columns of positive weight to the front and sum the rows."""
-        self.correction.set_weights(w)
+    def under(self, w: NDArray[np.float64]) -> PairSource:
+        """Return the rows under weights w, as the kernels read them until other weights are requested."""
+        if self._last is None or not np.array_equal(self._last[0], w):
+            self._last = w.copy(), self._weighted(w)
+        return self._last[1]
+
+    def _weighted(self, w: NDArray[np.float64]) -> PairSource:
+        """Move columns of positive weight to the front and sum the rows."""
         active = np.flatnonzero(w)
         # The order of the others is kept: columns are moved only to leave some out.
         self._reorder(np.concatenate([active, self._order[w[self._order] == 0.0]]))
         self._n_active = active.size
-        self.w = _whole_vectors(w[active], self._table.dtype)
-        self.sums = np.zeros(self._table.n_rows)
+        padded = _whole_vectors(w[active], self._table.dtype)
+        sums = np.zeros(self._table.n_rows)
 
         def of_rows(a: int, b: int) -> None:
-            distances.add_row_sums(self.X, self.w, a, b, self.sums)
+            distances.add_row_sums(self.X, padded, a, b, sums)
 
         run_all(of_rows, self._table.row_ranges(), self._table.n_threads)
-        self.sums[~self._table.real] = self._masked
+        sums[~self._table.real] = self._masked
+        return PairSource(self.X, padded, sums, self.correction.under(w))
 
-    def fill(self, tiles: NDArray[np.floating]) -> None:
-        """Write the distances of all pairs."""
+    def read(
+        self, w: NDArray[np.float64], tiles: NDArray[np.floating], *, filled: bool
+    ) -> tuple[PairSource, bool]:
+        """Return the rows under weights w, and whether distances were written to the tiles."""
+        source = self.under(w)
 
         def of_tiles(a: int, b: int) -> None:
-            soft.fill_distances(
-                self.X,
-                self.w,
-                self.sums,
-                self.correction.arrays,
-                self._masked,
-                self._table.batches,
-                self._table.within,
-                a,
-                b,
-                tiles,
-            )
+            constraint = (self._table.batches, self._table.within)
+            soft.fill_distances(*source, self._masked, *constraint, a, b, tiles)
 
-        run_all(of_tiles, even_ranges(self._table.n_tiles, self._table.n_parts(1)), self._table.n_threads)
+        if filled:
+            run_all(of_tiles, even_ranges(self._table.n_tiles, self._table.n_parts(1)), self._table.n_threads)
+        return source, filled
 
     def sum_differences(
         self,
+        w: NDArray[np.float64],
         tiles: NDArray[np.floating],
         by: Coefficients,
         ranges: list[tuple[int, int]] | None = None,
@@ -239,7 +284,7 @@ class WeightedRows:
 
         ``ranges``: tiles to sum over, in one thread; None: all.
         """
-        table = self._table
+        table, source = self._table, self.under(w)
         parts = [(each,) for each in parts_of_tiles(table)] if ranges is None else [tuple(ranges)]
         width, n_incomplete = self.X.shape[1], self.correction.features.size
         end = width + table.n_rows
@@ -248,10 +293,7 @@ class WeightedRows:
             out = np.zeros(end + n_incomplete)
             for a, b in ranges:
                 pair_sums.accumulate_margin(
-                    self.X,
-                    self.w,
-                    self.sums,
-                    self.correction.arrays,
+                    *source,
                     tiles,
                     table.codes,
                     self._sample_weight,
@@ -275,6 +317,10 @@ class WeightedRows:
         sums = np.empty_like(reordered)
         sums[self._order] = reordered
         return self.correction.added_to(sums, total[end:], by.own)
+
+    def positive_margins(self) -> PositiveMargins:
+        """Return the sums of the features for which they may be positive."""
+        return PositiveMargins(self._table, self)
 
     def sum_products(
         self,
@@ -373,39 +419,39 @@ class WeightedBlocks:
         self._table = table
         self._first = first
         self._masked = soft.masked_distance(table.dtype)
-        #: No rows: the kernels read stored distances only.
+        #: No rows: sums are computed from blocks of columns.
         self.X = np.empty((0, 0), table.dtype)
-        self.w = np.empty(0, table.dtype)
-        self.sums = np.zeros(table.n_rows)
         self.correction = MissingCorrection.of(table) if correction is None else correction
-        self._weights = np.empty(0)
         self._n_columns = columns_at_once(table)
         self._block = block_of_columns(table, table.n_features, table.dtype)
 
-    def set_weights(self, w: NDArray[np.float64]) -> None:
-        """Set the weights."""
-        self._weights = w
-        self.correction.set_weights(w)
+    def read(
+        self, w: NDArray[np.float64], tiles: NDArray[np.floating], *, filled: bool = True
+    ) -> tuple[PairSource, bool]:
+        """Write the distances of all pairs to the tiles; return the sums of the rows under weights w."""
+        minima, sums = self.minima(w)
+        source = stored_source(sums, self.correction.under(w), self._table.dtype)
+        fill_from_minima(self._table, minima, source, tiles)
+        return source, True
 
-    def fill(self, tiles: NDArray[np.floating]) -> None:
-        """Write the distances of all pairs, and compute the weighted sums of the rows."""
-        minima, self.sums = self.minima()
-        fill_from_minima(self._table, minima, self.sums, self.correction, tiles)
-
-    def minima(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def minima(self, w: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return Σ_j w_j·min(x_j, x'_j) of all pairs, in tiles, and Σ_j w_j·x_j of all rows."""
         table = self._table
         shape = (table.n_tiles, distances.TILE, distances.TILE)
-        minima, self.sums = packing.aligned_zeros(shape, np.float64), np.zeros(table.n_rows)
-        for which in self._blocks(np.flatnonzero(self._weights)):
-            w = _whole_vectors(self._weights[which], table.dtype)
-            self._add_block(w, minima)
-        return minima, self.sums
+        minima, sums = packing.aligned_zeros(shape, np.float64), np.zeros(table.n_rows)
+        for which in self._blocks(np.flatnonzero(w)):
+            self._add_block(_whole_vectors(w[which], table.dtype), minima, sums)
+        return minima, sums
 
-    def sum_differences(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
+    def sum_differences(
+        self, w: NDArray[np.float64], tiles: NDArray[np.floating], by: Coefficients
+    ) -> NDArray[np.float64]:
         """Return Σ over pairs of coefficient·|x − x'| for every feature; overwrites the distances."""
         pairs = PairSums(self._table, tiles, by, self.correction)
         return pairs.sums(np.arange(self._table.n_features), self._block)
+
+    def positive_margins(self) -> None:
+        """Return None: sums over blocks are computed for all features."""
 
     def fingerprints(self) -> NDArray[np.float64]:
         """Return numbers that differ between unequal rows, whatever the weights, (n_rows, 3)."""
@@ -422,31 +468,32 @@ class WeightedBlocks:
             self._table.scaled.write(which, self._block)
             yield which
 
-    def _add_block(self, w: NDArray[np.floating], minima: NDArray[np.float64]) -> None:
+    def _add_block(
+        self, w: NDArray[np.floating], minima: NDArray[np.float64], sums: NDArray[np.float64]
+    ) -> None:
         """Add the columns in the block, under weights w, to the sums of minima and of rows."""
         table = self._table
 
         def of_tiles(a: int, b: int) -> None:
             distances.add_tile_minima(self._block, w, a, b, minima)
 
-        distances.add_row_sums(self._block, w, 0, table.n_rows, self.sums)
+        distances.add_row_sums(self._block, w, 0, table.n_rows, sums)
         run_all(of_tiles, even_ranges(table.n_tiles, table.n_parts(1)), table.n_threads)
 
 
 def fill_from_minima(
     table: Layout,
     minima: NDArray[np.float64],
-    sums: NDArray[np.float64],
-    correction: MissingCorrection,
+    source: PairSource,
     tiles: NDArray[np.floating],
 ) -> None:
-    """Write the distances of all pairs, d = a + b − 2·min(a, b), and mask padding in the sums."""
+    """Write the distances of all pairs, d = a + b − 2·min(a, b), and mask padding in the sums of the rows."""
     masked = soft.masked_distance(tiles.dtype)
-    sums[~table.real] = masked
+    source.sums[~table.real] = masked
 
     def finish(a: int, b: int) -> None:
         constraint = (table.batches, table.within)
-        soft.distances_from_minima(minima, sums, correction.arrays, masked, *constraint, a, b, tiles)
+        soft.distances_from_minima(minima, source.sums, source.correction, masked, *constraint, a, b, tiles)
 
     run_all(finish, even_ranges(table.n_tiles, table.n_parts(1)), table.n_threads)
 

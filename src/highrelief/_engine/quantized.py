@@ -1,7 +1,7 @@
 """Manhattan distances of quantized rows, as exact integer sums.
 
 Columns of two or three equally spaced levels become bit planes, all others points of an integer grid of
-2¹⁶ points. A pair source for :class:`.search.NeighborSearch`.
+2¹⁶ points. A pair source for :mod:`.search`.
 """
 
 from __future__ import annotations

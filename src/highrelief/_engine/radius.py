@@ -17,7 +17,7 @@ from .._kernels import distances, packing, pair_sums, radius, soft
 from .cached_property import cached_property
 from .layout import Packed, sum_in_order
 from .missing_pairs import MissingCorrection
-from .pair_sums import WeightedBlocks, WeightedRows, sums_of_products, weighted_rows
+from .pair_sums import WeightedRows, sums_of_products, weighted_rows
 from .threads import even_ranges, run_all
 
 #: Largest number of tiles in one part of a sum.
@@ -51,7 +51,6 @@ class RadiusNeighborhoods:
         self._rows = (
             weighted_rows(table, memory, uncorrected) if self.stored else WeightedRows(table, uncorrected)
         )
-        self._rows.set_weights(np.ones(table.n_features))
         self._distances: NDArray[np.floating] | None = None
         #: Weight of a sample's other duplicates, and of all its possible neighbors.
         self._own = np.where(table.real, np.maximum(table.own_weight - 1.0, 0.0), 0.0)
@@ -208,7 +207,7 @@ class RadiusNeighborhoods:
 
         total = self._sum(part, packing.padded_width(table.n_features, table.dtype.itemsize) + table.n_rows)
         known, self._distances = self._distances, None
-        if isinstance(self._rows, WeightedBlocks):
+        if self._rows.by_blocks:
             assert known is not None
             sums = sums_of_products(table, np.arange(table.n_features), known, total[width:of_rows])
         else:
@@ -241,27 +240,20 @@ class RadiusNeighborhoods:
 
     def _tiles(self, a: int, b: int) -> tuple[NDArray[np.floating], int]:
         """Return the distances of at least the pairs of tiles a … b, and the index of their first tile."""
-        table = self._table
+        table, w = self._table, np.ones(self._table.n_features)
         shape = (distances.TILE, distances.TILE)
         if self.stored:
             if self._distances is None:
                 self._distances = packing.aligned_zeros((table.n_tiles, *shape), table.dtype)
-                self._rows.fill(self._distances)
+                self._rows.read(w, self._distances, filled=True)
                 self._add_corrections(self._distances, 0, table.n_tiles)
             return self._distances, 0
-        rows, D = self._rows, packing.aligned_zeros((b - a, *shape), table.dtype)
-        source = (
-            rows.X,
-            rows.w,
-            rows.sums,
-            rows.correction.arrays,
-            self._masked,
-            table.batches,
-            table.within,
-        )
+        D = packing.aligned_zeros((b - a, *shape), table.dtype)
+        source, _ = self._rows.read(w, D, filled=False)
 
         def fill(first: int, end: int) -> None:
-            radius.fill_tiles(*source, a + first, a + end, a, D)
+            constraint = (table.batches, table.within)
+            radius.fill_tiles(*source, self._masked, *constraint, a + first, a + end, a, D)
 
         run_all(fill, even_ranges(b - a, table.n_parts(1)), table.n_threads)
         self._add_corrections(D, a, b)

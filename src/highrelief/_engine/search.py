@@ -1,26 +1,26 @@
 """Search for the nearest neighbors: pair source and order of the work.
 
 A search computes distances that may be a little off (:mod:`.quantized`, :mod:`.distances`, :mod:`.sparse`),
-corrects them for missing values (:class:`ExpectedDistances`) and reduces them to the k nearest
+corrects them for missing values (:class:`.missing_pairs.ExpectedDistances`) and reduces them to the k nearest
 (:class:`.neighbors.NearestK`).
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import distances as distances_kernels
-from .._kernels import missing as missing_kernels
 from .._kernels import nearest, packing
 from .columns import Columns
 from .distances import Distances, ProductDistances, Range, TileDistances
 from .layout import Packed
 from .limits import limits
-from .missing import MissingValues, MixedMissingValues
+from .missing_pairs import ExpectedDistances
 from .neighbors import (
     METRICS,
     CandidateLists,
@@ -32,7 +32,7 @@ from .neighbors import (
     padded_columns,
     work_ranges,
 )
-from .quantized import UNEQUAL, Plan, QuantizedDistances
+from .quantized import Plan, QuantizedDistances
 from .threads import even_ranges, run_all
 
 
@@ -58,166 +58,6 @@ def exact_distances(
     return exact
 
 
-# Expected distances if values are missing.
-
-
-#: Steps per step of an integer grid, to which expectations are rounded.
-_PARTS = 2.0**16
-Missing = MissingValues | MixedMissingValues
-
-#: Largest distance in steps.
-_MOST_STEPS = 2.0**32 - 2.0**16
-
-
-class _Piece(NamedTuple):
-    """A part of the columns, and whether it is the last."""
-
-    columns: Any
-    last: bool
-
-
-class ExpectedDistances:
-    """Distances plus the expected contribution of missing values.
-
-    E d(a, b) = d(a, b) + c(a, b) + c(b, a), with c(a, b) the correction of the values missing from a: a sum
-    over these features, see :meth:`.missing.MissingValues.correction_blocks`.
-
-    Parameters
-    ----------
-    base : Distances
-        Distances with the smallest value of the column in place of a missing one.
-    missing : MissingValues or MixedMissingValues
-        Missing values of the table.
-    columns : Columns
-        The table.
-    squared : bool
-        Whether distances are sums of squares.
-    """
-
-    exact = False
-
-    def __init__(self, base: Distances, missing: Missing, columns: Columns, squared: bool) -> None:
-        self._base, self._missing, self._columns = base, missing, columns
-        self._squared, self._n_threads = squared, missing.n_threads
-        self.as_float = base.as_float
-        #: Steps per step of ``base``, and keys per unit of a scaled feature.
-        self._times, self._per_unit = 1.0, self._distance_unit
-        if isinstance(base, QuantizedDistances):
-            if base.exact:
-                longest = float(columns.spans.sum()) / base.step
-                self._times = max(1.0, min(_PARTS, np.floor(_MOST_STEPS / (1.0 + longest))))
-            self._per_unit = self._times / base.step
-
-    @property
-    def _distance_unit(self) -> float:
-        """Factor from an excess, or a squared one, to the units of ``columns.distance_factors``."""
-        unit = self._columns.distance_unit
-        return (unit * self._missing.root_unit) ** 2 if self._squared else unit
-
-    @property
-    def relative(self) -> float:
-        """Relative error bound: levels are equally spaced up to a tolerance only."""
-        return UNEQUAL if self._base.exact else self._base.relative + (2.0**-23 if self.as_float else 0.0)
-
-    @property
-    def off(self) -> NDArray[np.float64]:
-        """Absolute error bound of the distances of each row, after all columns were added."""
-        rounding = self._missing.rounding(self._squared) * self._per_unit
-        steps = 0.0 if self.as_float else 1.0
-        return self._times * self._base.off + rounding + rounding.max() + steps
-
-    def describe(self) -> dict[str, Any]:
-        """Return the choices that were made, for ``execution_``."""
-        return self._base.describe() | {"n_incomplete_features": int(self._missing.features.size)}
-
-    def pieces(self, most_bytes: float) -> list[tuple[int, int]]:
-        """Return parts of the columns, (index, number of parts), of about this many bytes each."""
-        return self._base.pieces(most_bytes)
-
-    def piece(self, part: int, n_parts: int) -> _Piece:
-        """Return the columns of one part in the form that the distances need."""
-        return _Piece(self._base.piece(part, n_parts), part == n_parts - 1)
-
-    def add_tiles(
-        self,
-        piece: _Piece,
-        rows: Range,
-        others: Range,
-        D: NDArray[np.uint32],
-        E: NDArray[np.uint32],
-        *,
-        add: bool = False,
-    ) -> None:
-        """Write (or add) distances of rows to others to D, transposed to E; E is D for the same rows."""
-        self._base.add_tiles(piece.columns, rows, others, D, E, add=add)
-        if not piece.last:
-            return
-        own = self._correction(rows, others)
-        other = own if rows == others else self._correction(others, rows)
-        self._add(D, rows[1] - rows[0], others[1] - others[0], own, other)
-        if rows != others:
-            self._add(E, others[1] - others[0], rows[1] - rows[0], other, own)
-
-    def fill_rows(
-        self, piece: _Piece, rows: NDArray[np.int64], D: NDArray[np.uint32], *, add: bool = False
-    ) -> None:
-        """Write (or add) the distances of some rows, a multiple of 4, to all rows."""
-        self._base.fill_rows(piece.columns, rows, D, add=add)
-        if piece.last:
-            missing, n_rows = self._missing, self._missing.n_rows
-            own = missing.correction_blocks(
-                rows, (0, -(-n_rows // missing_kernels.CHUNK)), squared=self._squared
-            )
-            all_rows = np.arange(n_rows)
-            other = missing.correction_blocks(all_rows, (0, 0), squared=self._squared, others=rows)
-            self._add(D, rows.size, n_rows, own, other)
-
-    def set_duplicate_distances(
-        self,
-        D: NDArray[np.uint32],
-        anchors: NDArray[np.int64],
-        others: Range,
-        sample_weight: NDArray[np.float64],
-    ) -> None:
-        """Write the expected distance between duplicates of a sample, if its weight is above 1, to D."""
-        own = np.flatnonzero((anchors >= others[0]) & (anchors < others[1]) & (sample_weight[anchors] > 1.0))
-        rows = anchors[own]
-        total = np.zeros(rows.size)
-        factors = np.full(self._missing.features.size, self._per_unit)
-        self._missing.add_to_pairs(rows, rows, factors, total, self._squared)
-        keys = total.astype(np.float32).view(np.uint32) if self.as_float else np.rint(total).astype(np.uint32)
-        D[own, rows - others[0]] = keys
-
-    def add_exact(self, found: Neighbors, exact: NDArray[np.float64]) -> None:
-        """Add the correction for missing values to the exact distances of candidates that are not certain."""
-        owner, place = found.unsure()
-        distances = exact[place]
-        factors = np.full(self._missing.features.size, self._distance_unit)
-        self._missing.add_to_pairs(found.anchors[owner], found.rows[place], factors, distances, self._squared)
-        exact[place] = np.maximum(distances, 0.0)
-
-    def _correction(self, rows: Range, others: Range) -> NDArray[np.floating]:
-        chunks = others[0] // missing_kernels.CHUNK, -(-others[1] // missing_kernels.CHUNK)
-        return self._missing.correction_blocks(np.arange(*rows), chunks, squared=self._squared)
-
-    def _add(
-        self,
-        D: NDArray[np.uint32],
-        n_rows: int,
-        n_columns: int,
-        own: NDArray[np.floating],
-        other: NDArray[np.floating],
-    ) -> None:
-        def of_rows(a: int, b: int) -> None:
-            if self.as_float:
-                floats = D.view(np.float32)
-                missing_kernels.add_to_floats(floats, a, b, n_columns, own, other, self._per_unit)
-            else:
-                missing_kernels.add_to_steps(D, a, b, n_columns, own, other, self._per_unit, self._times)
-
-        run_all(of_rows, even_ranges(n_rows, 4 * self._n_threads, missing_kernels.CHUNK), self._n_threads)
-
-
 Report = Callable[[], object]
 
 
@@ -225,16 +65,29 @@ def nothing() -> None:
     """Report nothing."""
 
 
-class NeighborSearch:
-    """A search for the nearest neighbors of the anchors.
+def choose_distances(table: Packed, metric: int, plan: Callable[[], Plan | None] = lambda: None) -> Distances:
+    """Return the distances that select neighbors of dense rows; expected ones if values are missing.
+
+    Integers if they are precise enough, otherwise floats. ``plan``: returns how columns are quantized; None:
+    found from the table.
+    """
+    rows = table.columns, table.position
+    distances: Distances
+    if metric != nearest.MANHATTAN:
+        distances = ProductDistances(*rows, table.n_threads)
+    else:
+        quantized = QuantizedDistances(*rows, table.tie_tolerance, table.n_threads, plan())
+        distances = TileDistances(*rows, table.n_threads) if quantized.too_coarse else quantized
+    if table.missing is None:
+        return distances
+    return ExpectedDistances(distances, table.missing, table.columns, metric != nearest.MANHATTAN)
+
+
+class NeighborSearch(ABC):
+    """A search for the nearest neighbors of the anchors: what a backend offers for a :class:`.NearestPass`.
 
     Distances with an error bound (:class:`.distances.Distances`) select candidates; exact distances decide if
-    these are not certain. The shape of the data alone determines the order of the work:
-
-    * many more features than samples: all distances, summed over blocks of columns;
-    * few anchors: their distances to all rows;
-    * otherwise distances between bands of rows, from which every anchor has a list of its nearest rows. An
-      anchor whose list is too short for its ties is then searched for by its distances to all rows.
+    these are not certain.
 
     Parameters
     ----------
@@ -244,43 +97,75 @@ class NeighborSearch:
         Which neighbors count.
     anchors : (n_rows,) bool
         Rows whose neighbors are searched for.
+    distances : Distances
+        Distances that select candidates.
     """
 
-    def __init__(self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_]) -> None:
-        self._table = table
-        self._metric = METRICS[among.metric]
-        self._tolerance = table.tie_tolerance
-        self.columns = self._make_columns()
-        self._distances: Distances = self._choose_distances()
-        if table.missing is not None:
-            squared = self._metric != nearest.MANHATTAN
-            self._distances = ExpectedDistances(self._distances, table.missing, self.columns, squared)
-        self._anchors = anchors
+    def __init__(
+        self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], distances: Distances
+    ) -> None:
+        self._table, self._among, self._anchors, self._distances = table, among, anchors, distances
+        self._metric, self._tolerance = METRICS[among.metric], table.tie_tolerance
         self._chosen = anchors & table.has_hit
-        self._nearest = NearestK(table, among, self._tolerance, self._distances)
+        self._nearest = NearestK(table, among, self._tolerance, distances)
         self._way = _way(table, anchors, self._nearest)
-
-    def _make_columns(self) -> Columns:
-        return Columns(self._table.raw, self._table.scaling, self._table.ranges)
-
-    def _choose_distances(self) -> Distances:
-        table = self._table
-        if self._metric != nearest.MANHATTAN:
-            return ProductDistances(self.columns, table.position, table.n_threads)
-        numbers = QuantizedDistances(
-            self.columns, table.position, self._tolerance, table.n_threads, self._plan()
-        )
-        if numbers.too_coarse:
-            return TileDistances(self.columns, table.position, table.n_threads)
-        return numbers
-
-    def _plan(self) -> Plan | None:
-        """Return how columns are quantized; None: found from the table."""
-        return None
 
     def describe(self) -> dict[str, Any]:
         """Return the choices that were made, for ``execution_``."""
         return self._distances.describe()
+
+    @property
+    @abstractmethod
+    def n_reports(self) -> int:
+        """Number of times that a search reports progress."""
+
+    @abstractmethod
+    def neighbors(self, report: Report = nothing) -> Iterator[Neighbors]:
+        """Yield the neighbors of all anchors that have a hit, some anchors at a time."""
+
+
+#: Function of candidates and ranges of their anchors: exact distances of those that are not certain.
+Measure = Callable[[Neighbors, list[tuple[int, int]]], NDArray[np.float64]]
+
+
+class LocalSearch(NeighborSearch):
+    """A search by the threads of this process.
+
+    The shape of the data alone determines the order of the work:
+
+    * many more features than samples: all distances, summed over blocks of columns;
+    * few anchors: their distances to all rows;
+    * otherwise distances between bands of rows, from which every anchor has a list of its nearest rows. An
+      anchor whose list is too short for its ties is then searched for by its distances to all rows.
+
+    Parameters
+    ----------
+    table, among, anchors, distances
+        As in :class:`NeighborSearch`.
+    measure : Measure
+        Computes exact distances of candidates.
+    """
+
+    def __init__(
+        self,
+        table: Packed,
+        among: Neighborhood,
+        anchors: NDArray[np.bool_],
+        distances: Distances,
+        measure: Measure,
+    ) -> None:
+        super().__init__(table, among, anchors, distances)
+        self._measure = measure
+
+    @classmethod
+    def of(cls, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_]) -> Self:
+        """Return a search among dense rows."""
+        metric = METRICS[among.metric]
+
+        def measure(found: Neighbors, ranges: list[tuple[int, int]]) -> NDArray[np.float64]:
+            return exact_distances(table.columns, table.position, found, metric, ranges, table.n_threads)
+
+        return cls(table, among, anchors, choose_distances(table, metric), measure)
 
     @property
     def n_reports(self) -> int:
@@ -394,16 +279,10 @@ class NeighborSearch:
         exact = np.zeros(found.rows.size)
         ranges = work_ranges(found.anchors.size, self._table.n_threads)
         if self._nearest.needs_exact:
-            self._measure(found, exact, ranges)
+            exact = self._measure(found, ranges)
             if isinstance(self._distances, ExpectedDistances):
                 self._distances.add_exact(found, exact)
         self._nearest.tie_sharing.share(found, exact, ranges, self._table.n_threads)
-
-    def _measure(self, found: Neighbors, exact: NDArray[np.float64], ranges: list[tuple[int, int]]) -> None:
-        """Add the exact distances of the candidates that are not certain."""
-        exact += exact_distances(
-            self.columns, self._table.position, found, self._metric, ranges, self._table.n_threads
-        )
 
 
 def padded_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -8,9 +8,11 @@ probabilities P_h, P_m, P_o and the mean margin ν = (1/N) Σ_n γ_n (Σ_i P_m|x
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, cast
+from functools import partial
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +24,14 @@ from .layout import Layout, Packed, sum_in_order
 from .limits import limits
 from .memory import check_room
 from .missing_pairs import MissingCorrection
-from .pair_sums import Coefficients, PairSums, PositiveMargins, WeightedRows, weighted_rows
+from .pair_sums import (
+    Coefficients,
+    PairSource,
+    PairSums,
+    PositiveMargins,
+    WeightedSource,
+    weighted_rows,
+)
 from .scaling import Scaling
 from .threads import even_ranges, run_all
 
@@ -65,199 +74,143 @@ def width_for_entropy(entropy: Callable[[float], tuple[float, float]], target: f
 # Distances of all pairs
 
 
-class PairSource(Protocol):
-    """Rows under weights, as the kernels read them; X and w are empty if all distances are stored."""
-
-    @property
-    def X(self) -> NDArray[np.floating]:  # noqa: N802
-        """Scaled rows in the layout."""
-
-    @property
-    def w(self) -> NDArray[np.floating]:
-        """Weights of the columns of X."""
-
-    @property
-    def sums(self) -> NDArray[np.float64]:
-        """Weighted sum of every row."""
-
-    @property
-    def correction(self) -> MissingCorrection:
-        """Correction of the distances for missing values."""
+Pairs_co = TypeVar("Pairs_co", bound="WeightedPairs", covariant=True)
 
 
-class WeightedSource(Protocol):
-    """Rows under weights that change, in this process or on workers."""
-
-    @property
-    def by_blocks(self) -> bool:
-        """Whether distances must be stored before they are used."""
-
-    @property
-    def sums(self) -> NDArray[np.float64]:
-        """Weighted sum of every row."""
-
-    @property
-    def correction(self) -> MissingCorrection:
-        """Correction of the distances for missing values."""
-
-    def set_weights(self, w: NDArray[np.float64]) -> None:
-        """Set the weights."""
-
-    def fingerprints(self) -> NDArray[np.float64]:
-        """Return numbers that differ between unequal rows, whatever the weights, (n_rows, 3)."""
-
-
-class LocalSource(WeightedSource, PairSource, Protocol):
-    """Rows under weights in this process."""
-
-    def fill(self, tiles: NDArray[np.floating]) -> None:
-        """Write the distances of all pairs."""
-
-    def sum_differences(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
-        """Return Σ over pairs of coefficient·|x − x'| for every feature."""
-
-
-class PairwiseDistances:
-    """Distances of all pairs of rows under weights that change.
+class PairwiseDistances(ABC, Generic[Pairs_co]):
+    """Distances of all pairs of rows; :meth:`under` gives them the weights of a pass.
 
     Parameters
     ----------
     table : Packed
         The rows.
-    memory : float
-        Bytes for stored distances; without room for them they are recomputed in every pass. Results are
-        bitwise identical.
     """
 
-    def __init__(self, table: Packed, memory: float) -> None:
+    #: Whether distances are stored between passes. Results are bitwise identical.
+    stored: bool
+
+    def __init__(self, table: Packed) -> None:
         self.table = table
-        self.masked_distance = soft.masked_distance(table.dtype)
-        self.sample_weight = table.sample_weight.astype(table.dtype)
-        size = float(table.n_tiles) * distances.TILE**2 * table.dtype.itemsize
-        self.stored = size <= memory
-        # Coefficients take as much memory as distances.
-        n_terms = float(table.n_rows) ** 2 * table.n_features
-        self._stores_coefficients = n_terms >= limits.screened_terms and 2.0 * size <= min(
-            memory, limits.screened_bytes
-        )
-        self._memory = memory
-        self.remaining_memory = memory - size * (self.stored + self._stores_coefficients)
-        self._tiles: NDArray[np.floating] = np.empty((0, distances.TILE, distances.TILE), table.dtype)
+        self.correction = MissingCorrection.of(table)
         self._w: NDArray[np.float64] | None = None
-        #: Euclidean distance of the last weights from those before them.
+        #: Euclidean distance of the last weights from those before.
         self._step = np.inf
-        self._filled = False
+
+    def under(self, w: NDArray[np.float64]) -> Pairs_co:
+        """Return the pairs under weights w.
+
+        The last weights, given again, are the same array, by which caches recognize them: a width is computed
+        before it is used.
+        """
+        if self._w is None or not np.array_equal(self._w, w):
+            self._step = np.inf if self._w is None else float(np.linalg.norm(w - self._w))
+            self._w = w.copy()
+        return self._weighted(self._w)
+
+    @abstractmethod
+    def _weighted(self, w: NDArray[np.float64]) -> Pairs_co:
+        """Return the pairs under weights w, an array that nobody changes."""
+
+    @abstractmethod
+    def _row_fingerprints(self) -> NDArray[np.float64]:
+        """Return numbers that differ between unequal rows, whatever the weights, (n_rows, 3)."""
 
     @cached_property
-    def rows(self) -> WeightedSource:
-        """The rows under the last weights."""
-        return weighted_rows(self.table, self._memory)
+    def fingerprints(self) -> NDArray[np.float64]:
+        """Numbers that differ between unequal rows, whatever the weights, (n_rows, 3 or 4)."""
+        fingerprints, correction = self._row_fingerprints(), self.correction
+        return np.hstack([fingerprints, correction.fingerprints()]) if correction.any else fingerprints
+
+
+class WeightedPairs(ABC):
+    """Passes over all pairs of rows under weights: what a backend computes for soft neighborhoods.
+
+    Immutable: results depend on the weights given here, whatever passes there were under others.
+
+    Parameters
+    ----------
+    distances : PairwiseDistances
+        The rows.
+    w : (n_features,)
+        Weights.
+    """
+
+    def __init__(self, distances: PairwiseDistances[WeightedPairs], w: NDArray[np.float64]) -> None:
+        self.table, self.correction, self.w = distances.table, distances.correction, w
+        self._unweighted = distances
+
+    @cached_property
+    def between_duplicates(self) -> NDArray[np.float64]:
+        """Distance between two duplicates of every row, (n_rows,)."""
+        return self.correction.between_duplicates(self.w)
 
     @property
-    def source(self) -> LocalSource:
-        """The rows as passes in this process read them; other backends replace these passes."""
-        return cast("LocalSource", self.rows)
+    @abstractmethod
+    def row_sums(self) -> NDArray[np.float64]:
+        """Weighted sum of every row, (n_rows,)."""
 
-    def width_for_perplexity(self, w: NDArray[np.float64], share: float, n_anchors: int) -> float:
+    @abstractmethod
+    def statistics(self, per_sigma: np.floating) -> Statistics:
+        """Return the smallest distance and mass of every class for every row, over other rows."""
+
+    @abstractmethod
+    def moments(self, per_sigma: np.floating, low: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return Σ f·(d − low)/σ over the other rows of every class, for every row, (n_classes, n_rows)."""
+
+    @abstractmethod
+    def sum_differences(self, by: Coefficients) -> NDArray[np.float64]:
+        """Return Σ over pairs of coefficient·|x − x'| for every feature."""
+
+    def positive_sums(self, by: Coefficients) -> NDArray[np.float64]:
+        """Return Σ over pairs of coefficient·|x − x'| where it is positive, any number ≤ 0 elsewhere."""
+        return self.sum_differences(by)
+
+    @abstractmethod
+    def margin_columns(
+        self, by: Coefficients, features: NDArray[np.int64], table: Packed, correction: MissingCorrection
+    ) -> NDArray[np.float64]:
+        """Return Σ_i coefficient·|x_n − x_i| of every row for some features of a table, then padding.
+
+        The table has the same rows, and perhaps other features. ``correction``: that of this table.
+        """
+
+    @abstractmethod
+    def anchor_columns(self, anchors: NDArray[np.int64], weights: NDArray[np.float64]) -> AnchorEntropy:
+        """Return the distances of all rows to some of them, each of which has a weight."""
+
+    def width_for_perplexity(
+        self, share: float, n_anchors: int, fingerprints: NDArray[np.float64] | None = None
+    ) -> float:
         """Return the kernel width at which neighborhoods have a given perplexity.
 
         σ such that the mean over anchors of the entropy of softmax(−d/σ), over all other samples, is
         log(share·(N − 1)), at least log 2. The anchors are all samples if their total weight is at most
-        ``n_anchors``, otherwise that many of them.
+        ``n_anchors``, otherwise that many of them, in order of ``fingerprints`` (None: of these rows).
         """
         table = self.table
-        self.set_weights(w)
-        columns = self._anchor_columns(*self._anchors(n_anchors))
+        anchors, weights = self._anchors(n_anchors, fingerprints)
+        if table.available_weight is not None:
+            weights = np.where(table.available_weight[anchors] > 0.0, weights, 0.0)
+        columns = self.anchor_columns(anchors, weights)
         # With a kernel far wider than any distance all others have the same share, and the slope is the
         # variance of the distances over σ².
-        distances_to_zero = self.rows.sums + self.rows.correction.between_duplicates
+        distances_to_zero = self.row_sums + self.between_duplicates
         widest = 1e3 * float(distances_to_zero[table.real].mean())
         if not widest > 0.0:
             return 1.0
-        spread = widest * math.sqrt(max(0.0, columns.entropy(self.per_sigma(widest))[1]))
+        spread = widest * math.sqrt(max(0.0, columns.entropy(inverse_width(widest, table.dtype))[1]))
         if not spread > 1e-9 * widest:
             return widest
         return width_for_entropy(
-            lambda sigma: columns.entropy(self.per_sigma(sigma)),
-            target=columns.target_entropy(share),
+            lambda sigma: columns.entropy(inverse_width(sigma, table.dtype)),
+            target=target_entropy(table, anchors, weights, share),
             # Exact for independent distances (the random-energy model).
             guess=spread / math.sqrt(2.0 * max(0.1, -math.log(share))),
         )
 
-    def _anchor_columns(self, anchors: NDArray[np.int64], weights: NDArray[np.float64]) -> AnchorColumns:
-        return AnchorColumns(self, anchors, weights)
-
-    def per_sigma(self, sigma: float) -> np.floating:
-        """Return 1/σ in the precision of the data.
-
-        Clipped so that it is finite, and that a masked distance keeps a share of 0.
-        """
-        largest = 1e30 if self.table.dtype == np.float32 else 1e290
-        return self.table.dtype.type(1.0 / min(max(sigma, 1.0 / largest), largest))
-
-    def set_weights(self, w: NDArray[np.float64]) -> None:
-        """Set the weights of the distances.
-
-        Equal weights keep cached results: a width is computed before it is used.
-        """
-        if self._w is None or not np.array_equal(self._w, w):
-            self._step = np.inf if self._w is None else float(np.linalg.norm(w - self._w))
-            self._w, self._filled = w.copy(), False
-            self.rows.set_weights(w)
-
-    def tiles(self, *, filled: bool = True) -> tuple[NDArray[np.floating], bool]:
-        """Return the array of distances, empty if they are not stored, and whether it is filled.
-
-        With ``filled`` it is filled first if distances are stored.
-        """
-        if self.stored and self._tiles.size == 0:
-            shape = (self.table.n_tiles, distances.TILE, distances.TILE)
-            self._tiles = packing.aligned_zeros(shape, self.table.dtype)
-        if (filled or self.rows.by_blocks) and self.stored and not self._filled:
-            self.source.fill(self._tiles)
-            self._filled = True
-        return self._tiles, self._filled
-
-    def distances_to(self, rows: NDArray[np.int64]) -> NDArray[np.floating]:
-        """Return the distances of all rows to some of them, a multiple of the row block but at most 64."""
-        columns = packing.aligned_zeros((self.table.n_rows, rows.size), self.table.dtype)
-        if self._filled:
-            soft.stored_columns(self._tiles, rows, columns)
-        else:
-            X, sums = self.source.X, self.source.sums
-            soft.computed_columns(X, self.source.w, sums, X[rows], sums[rows], columns)
-            self.source.correction.add_to_columns(rows, columns)
-            columns[rows, np.arange(rows.size)] = self.masked_distance
-            if self.table.batch_constraint is not None:
-                same = self.table.batches[:, np.newaxis] == self.table.batches[rows]
-                columns[same != self.table.within] = self.masked_distance
-        return columns
-
-    def mark_filled(self) -> None:
-        """Mark all tiles as filled by a pass."""
-        self._filled = self.stored
-
-    def sum_differences(self, by: Coefficients) -> NDArray[np.float64]:
-        """Return Σ over pairs of coefficient·|x − x'| for every feature."""
-        sums = self.source.sum_differences(self.tiles()[0], by)
-        if self.rows.by_blocks:
-            self._filled = False
-        return sums
-
-    def positive_sums(self, by: Coefficients) -> NDArray[np.float64]:
-        """Return Σ over pairs of coefficient·|x − x'| where it is positive, any number ≤ 0 elsewhere."""
-        if self._step > limits.small_step or self._positive is None:
-            return self.sum_differences(by)
-        return self._positive.sums(self.tiles()[0], by)
-
-    @cached_property
-    def _positive(self) -> PositiveMargins | None:
-        rows = self.rows
-        if not self._stores_coefficients or not isinstance(rows, WeightedRows):
-            return None
-        return PositiveMargins(self.table, rows)
-
-    def _anchors(self, n_anchors: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _anchors(
+        self, n_anchors: int, fingerprints: NDArray[np.float64] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return all rows, or ``n_anchors`` spread evenly over the sample weight in order of fingerprints.
 
         Neither the order of the rows nor the names of the classes matter, and a row of weight s counts as s
@@ -267,8 +220,10 @@ class PairwiseDistances:
         table = self.table
         if max(table.n_samples, table.total_sample_weight) <= n_anchors:
             return np.arange(table.n_rows), table.sample_weight
+        if fingerprints is None:
+            fingerprints = self._unweighted.fingerprints
         rows = np.flatnonzero(table.real)
-        by_content = rows[np.lexsort(self.fingerprints[rows].T[::-1])]
+        by_content = rows[np.lexsort(fingerprints[rows].T[::-1])]
         ends = np.cumsum(table.sample_weight[by_content])
         positions = (np.arange(n_anchors) + 0.5) / n_anchors * ends[-1]
         drawn = by_content[np.searchsorted(ends, positions)]
@@ -279,55 +234,260 @@ class PairwiseDistances:
             np.concatenate([weights, np.zeros(missing)]),
         )
 
-    @cached_property
-    def fingerprints(self) -> NDArray[np.float64]:
-        """Numbers that differ between unequal rows, whatever the weights, (n_rows, 3 or 4)."""
-        fingerprints = self.rows.fingerprints()
-        correction = self.rows.correction
-        return np.hstack([fingerprints, correction.fingerprints()]) if correction.any else fingerprints
 
+def inverse_width(sigma: float, dtype: np.dtype[Any]) -> np.floating:
+    """Return 1/σ in the precision of the data.
 
-class AnchorColumns:
-    """Distances of all rows to some of them, the anchors, in chunks of columns.
-
-    Cached if they fit into the remaining memory, otherwise recomputed on every access.
+    Clipped so that it is finite, and that a masked distance keeps a share of 0.
     """
+    largest = 1e30 if dtype == np.float32 else 1e290
+    return dtype.type(1.0 / min(max(sigma, 1.0 / largest), largest))
 
-    def __init__(
-        self, pairs: PairwiseDistances, anchors: NDArray[np.int64], weights: NDArray[np.float64]
-    ) -> None:
-        self._pairs = pairs
-        self._anchors, self._weights = anchors, weights
-        available = pairs.table.available_weight
-        if available is not None:
-            self._weights = np.where(available[anchors] > 0.0, weights, 0.0)
-        self._between_duplicates = pairs.rows.correction.between_duplicates
-        self._prepare()
 
-    def _prepare(self) -> None:
-        """Split the anchors into chunks and create the cache."""
-        pairs, anchors = self._pairs, self._anchors
-        pairs.tiles()
-        size = float(pairs.table.n_rows) * anchors.size * pairs.table.dtype.itemsize
-        self._chunks = even_ranges(anchors.size, anchors.size, multiple=distances.TILE)
-        self._cached: dict[int, tuple[NDArray[np.floating], NDArray[np.floating]]] | None = (
-            {} if size <= pairs.remaining_memory else None
-        )
+def target_entropy(
+    table: Layout, anchors: NDArray[np.int64], weights: NDArray[np.float64], share: float
+) -> float:
+    """Return the anchors' mean of log(share·(number of other samples)), at least log 2 for two."""
+    available = table.available_weight
+    if available is None:
+        return math.log(max(2.0, share * (table.total_sample_weight - 1.0)))
+    counts = weights > 0.0
+    others = available[anchors[counts]]
+    target = np.log(np.minimum(np.maximum(2.0, share * others), np.maximum(others, 1.0)))
+    return float(np.average(target, weights=weights[counts])) if target.size else 0.0
 
-    def target_entropy(self, share: float) -> float:
-        """Return the anchors' mean of log(share·(number of other samples)), at least log 2 for two."""
-        table = self._pairs.table
-        available = table.available_weight
-        if available is None:
-            return math.log(max(2.0, share * (table.total_sample_weight - 1.0)))
-        counts = self._weights > 0.0
-        others = available[self._anchors[counts]]
-        target = np.log(np.minimum(np.maximum(2.0, share * others), np.maximum(others, 1.0)))
-        return float(np.average(target, weights=self._weights[counts])) if target.size else 0.0
+
+class AnchorEntropy(Protocol):
+    """Distances of all rows to some of them, the anchors, reduced to entropies."""
 
     def entropy(self, per_sigma: np.floating) -> tuple[float, float]:
         """Return the mean entropy of the anchors' neighborhoods, and its derivative by log σ."""
-        table = self._pairs.table
+
+
+# Pairs in this process
+
+
+class LocalPairwiseDistances(PairwiseDistances["LocalWeightedPairs"]):
+    """Distances of all pairs of rows in this process.
+
+    Parameters
+    ----------
+    table : Packed
+        The rows.
+    memory : float
+        Bytes for stored distances; without room for them they are recomputed in every pass.
+    rows : WeightedSource or None
+        The rows as they are read; None: chosen by the shape of the table.
+    """
+
+    def __init__(self, table: Packed, memory: float, rows: WeightedSource | None = None) -> None:
+        super().__init__(table)
+        size = float(table.n_tiles) * distances.TILE**2 * table.dtype.itemsize
+        self.stored = size <= memory
+        # Coefficients take as much memory as distances.
+        n_terms = float(table.n_rows) ** 2 * table.n_features
+        self._stores_coefficients = n_terms >= limits.screened_terms and 2.0 * size <= min(
+            memory, limits.screened_bytes
+        )
+        self.remaining_memory = memory - size * (self.stored + self._stores_coefficients)
+        self.rows = weighted_rows(table, memory, self.correction) if rows is None else rows
+        self._tiles: NDArray[np.floating] = np.empty((0, distances.TILE, distances.TILE), table.dtype)
+        #: Weights of the distances in the tiles, and the rows under them; None: the tiles are not filled.
+        self._filled: tuple[NDArray[np.float64], PairSource] | None = None
+
+    def _weighted(self, w: NDArray[np.float64]) -> LocalWeightedPairs:
+        return LocalWeightedPairs(self, w, self._step)
+
+    def read(
+        self, w: NDArray[np.float64], *, filled: bool = True
+    ) -> tuple[PairSource, NDArray[np.floating], bool]:
+        """Return the rows under weights w, the array of distances, and whether it is filled.
+
+        The array is empty if distances are not stored. With ``filled`` it is filled first if they are.
+        """
+        if self.stored and self._tiles.size == 0:
+            shape = (self.table.n_tiles, distances.TILE, distances.TILE)
+            self._tiles = packing.aligned_zeros(shape, self.table.dtype)
+        if self._filled is not None and self._filled[0] is w:
+            return self._filled[1], self._tiles, True
+        self._filled = None
+        source, known = self.rows.read(w, self._tiles, filled=filled and self.stored)
+        if known:
+            self._filled = w, source
+        return source, self._tiles, known
+
+    def reduced(self, w: NDArray[np.float64], reduction: Callable[..., Any], *arguments: Any) -> Any:
+        """Return a reduction of all tiles, such as :func:`tile_statistics`, which also fills them."""
+        source, tiles, known = self.read(w, filled=False)
+        found = reduction(self.table, source, tiles, known, *arguments, parts_of_pass(self.table))
+        if self.stored:
+            self._filled = w, source
+        return found
+
+    def sum_differences(self, w: NDArray[np.float64], by: Coefficients) -> NDArray[np.float64]:
+        """Return Σ over pairs of coefficient·|x − x'| for every feature."""
+        _, tiles, _ = self.read(w)
+        if self.rows.by_blocks:
+            self._filled = None  # coefficients overwrite the distances
+        return self.rows.sum_differences(w, tiles, by)
+
+    @cached_property
+    def positive(self) -> PositiveMargins | None:
+        """Sums of the features for which they may be positive; None if there is no room, or no need."""
+        return self.rows.positive_margins() if self._stores_coefficients else None
+
+    def _row_fingerprints(self) -> NDArray[np.float64]:
+        return self.rows.fingerprints()
+
+
+class LocalWeightedPairs(WeightedPairs):
+    """Passes over all pairs of rows by the threads of this process.
+
+    Parameters
+    ----------
+    distances : LocalPairwiseDistances
+        The rows, and their distances under the weights of the last pass.
+    w : (n_features,)
+        Weights.
+    step : float
+        Euclidean distance of w from the weights before.
+    """
+
+    def __init__(self, distances: LocalPairwiseDistances, w: NDArray[np.float64], step: float) -> None:
+        super().__init__(distances, w)
+        self._distances, self._step = distances, step
+
+    @property
+    def row_sums(self) -> NDArray[np.float64]:
+        """Weighted sum of every row, (n_rows,)."""
+        return self._distances.read(self.w, filled=False)[0].sums
+
+    def tiles(self) -> NDArray[np.floating]:
+        """Return the distances of all pairs, if they are stored: the array that later passes overwrite."""
+        return self._distances.read(self.w)[1]
+
+    def statistics(self, per_sigma: np.floating) -> Statistics:
+        """Return the smallest distance and mass of every class for every row, over other rows."""
+        return self._distances.reduced(self.w, tile_statistics, per_sigma)
+
+    def moments(self, per_sigma: np.floating, low: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return Σ f·(d − low)/σ over the other rows of every class, for every row, (n_classes, n_rows)."""
+        return self._distances.reduced(self.w, tile_moments, per_sigma, low)
+
+    def sum_differences(self, by: Coefficients) -> NDArray[np.float64]:
+        """Return Σ over pairs of coefficient·|x − x'| for every feature."""
+        return self._distances.sum_differences(self.w, by)
+
+    def positive_sums(self, by: Coefficients) -> NDArray[np.float64]:
+        """Return Σ over pairs of coefficient·|x − x'| where it is positive, any number ≤ 0 elsewhere."""
+        if self._step > limits.small_step or self._distances.positive is None:
+            return self.sum_differences(by)
+        return self._distances.positive.sums(self.tiles(), by)
+
+    def margin_columns(
+        self, by: Coefficients, features: NDArray[np.int64], table: Packed, correction: MissingCorrection
+    ) -> NDArray[np.float64]:
+        """Return Σ_i coefficient·|x_n − x_i| of every row for some features of a table."""
+        return margin_columns(self.table, self._distances_to(), by, features, table, correction)
+
+    def anchor_columns(self, anchors: NDArray[np.int64], weights: NDArray[np.float64]) -> AnchorColumns:
+        """Return the distances of all rows to some of them, each of which has a weight."""
+        room = self._distances.remaining_memory
+        return AnchorColumns(self, self._distances_to(), anchors, weights, room)
+
+    def _distances_to(self) -> DistanceColumns:
+        return partial(distance_columns, self.table, self.correction, *self._distances.read(self.w))
+
+
+#: Function of some rows, a multiple of the row block but at most 64: distances of all rows to these.
+DistanceColumns = Callable[[NDArray[np.int64]], NDArray[np.floating]]
+
+
+def distance_columns(
+    table: Packed,
+    correction: MissingCorrection,
+    source: PairSource,
+    tiles: NDArray[np.floating],
+    known: bool,
+    rows: NDArray[np.int64],
+) -> NDArray[np.floating]:
+    """Return the distances of all rows to some of them; ``known``: from the tiles."""
+    columns = packing.aligned_zeros((table.n_rows, rows.size), table.dtype)
+    if known:
+        soft.stored_columns(tiles, rows, columns)
+        return columns
+    X, masked = source.X, soft.masked_distance(table.dtype)
+    soft.computed_columns(X, source.w, source.sums, X[rows], source.sums[rows], columns)
+    correction.add_to_columns(source.correction, rows, columns)
+    columns[rows, np.arange(rows.size)] = masked
+    if table.batch_constraint is not None:
+        same = table.batches[:, np.newaxis] == table.batches[rows]
+        columns[same != table.within] = masked
+    return columns
+
+
+def margin_columns(
+    pairs: Layout,
+    distances_to: DistanceColumns,
+    by: Coefficients,
+    features: NDArray[np.int64],
+    table: Packed,
+    correction: MissingCorrection,
+) -> NDArray[np.float64]:
+    """Return Σ_i coefficient·|x_n − x_i| of every row for some features of a table.
+
+    ``correction`` is that of the table, whose rows are those of ``pairs``.
+    """
+    X = table.packed_columns(features)
+    sample_weight = pairs.sample_weight.astype(X.dtype)
+    check_room(
+        8.0 * X.size,
+        f"The margins of {len(X)} samples in each of {X.shape[1]} features",
+        "Fewer features would do, or a larger alpha, which selects fewer.",
+    )
+    Z = np.zeros(X.shape)
+    missing_lists = correction.of_features(features)
+
+    def of_rows(a: int, b: int) -> None:
+        for start in range(a, b, distances.TILE):
+            D = distances_to(np.arange(start, min(start + distances.TILE, b)))
+            kernel = (pairs.codes, sample_weight, by.per_sigma, by.low, by.scales, Z)
+            soft.margins_from_distances(X, D, 0, start, *kernel)
+            if correction.any:
+                missing_kernels.add_margin_corrections(*missing_lists, D, start, *kernel)
+
+    run_all(of_rows, pairs.row_ranges(), pairs.n_threads)
+    if by.own is not None:
+        correction.add_between_duplicates(by.own, features, Z)
+    return Z
+
+
+class AnchorColumns:
+    """Distances of all rows to some of them, the anchors, in chunks of columns; an :class:`AnchorEntropy`.
+
+    Cached if they fit into ``room`` bytes, otherwise recomputed on every access.
+    """
+
+    def __init__(
+        self,
+        pairs: WeightedPairs,
+        distances_to: DistanceColumns,
+        anchors: NDArray[np.int64],
+        weights: NDArray[np.float64],
+        room: float,
+    ) -> None:
+        self._table, self._between_duplicates = pairs.table, pairs.between_duplicates
+        self._distances_to, self._anchors, self._weights = distances_to, anchors, weights
+        self._sample_weight = pairs.table.sample_weight.astype(pairs.table.dtype)
+        size = float(pairs.table.n_rows) * anchors.size * pairs.table.dtype.itemsize
+        self._chunks = even_ranges(anchors.size, anchors.size, multiple=distances.TILE)
+        self._cached: dict[int, tuple[NDArray[np.floating], NDArray[np.floating]]] | None = (
+            {} if size <= room else None
+        )
+
+    def entropy(self, per_sigma: np.floating) -> tuple[float, float]:
+        """Return the mean entropy of the anchors' neighborhoods, and its derivative by log σ."""
+        table = self._table
 
         def of_columns(a: int, b: int) -> tuple[float, float]:
             D, low = self._columns(a, b)
@@ -335,7 +495,7 @@ class AnchorColumns:
             moments = np.empty((3, anchors.size))
             own = table.own_weight[anchors], self._between_duplicates[anchors]
             soft.own_entropy_moments(*own, per_sigma, low, moments)
-            soft.add_entropy_moments(D, self._pairs.sample_weight, per_sigma, low, moments)
+            soft.add_entropy_moments(D, self._sample_weight, per_sigma, low, moments)
             entropy, slope = soft.entropy_of_moments(moments, self._weights[a:b])
             return entropy, slope
 
@@ -348,9 +508,9 @@ class AnchorColumns:
         if self._cached is not None and a in self._cached:
             return self._cached[a]
         anchors = self._anchors[a:b]
-        D = self._pairs.distances_to(anchors)
+        D = self._distances_to(anchors)
         low = D.min(axis=0)
-        several = self._pairs.table.own_weight[anchors] > 1.0
+        several = self._table.own_weight[anchors] > 1.0
         low[several] = np.minimum(low, self._between_duplicates[anchors])[several]
         if self._cached is not None:
             self._cached[a] = D, low
@@ -369,7 +529,7 @@ def width_among(
     one_class = np.zeros(len(X), dtype=np.int64)
     scaling = Scaling.none(X.shape[1], X.dtype)
     table = Packed(X, one_class, 1, scaling=scaling, n_threads=n_threads)
-    return PairwiseDistances(table, memory=0.0).width_for_perplexity(w, share, n_anchors)
+    return LocalPairwiseDistances(table, memory=0.0).under(w).width_for_perplexity(share, n_anchors)
 
 
 #: Tasks of a pass over all pairs: ranges of tiles each.
@@ -398,22 +558,15 @@ class SoftNeighborhoods:
 
     Parameters
     ----------
-    pairs : PairwiseDistances
-        The rows, and their cached distances.
-    w : (n_features,)
-        Weights.
+    pairs : WeightedPairs
+        Passes over all pairs of rows under the weights.
     sigma : float
         Kernel width.
     """
 
-    def __init__(self, pairs: PairwiseDistances, w: NDArray[np.float64], sigma: float) -> None:
-        self._pairs = pairs
-        self._table = pairs.table
-        self._w = w.copy()
-        self._per_sigma = pairs.per_sigma(sigma)
-        pairs.set_weights(self._w)
-        #: (n_rows,) distance between duplicates of a row.
-        self._between_duplicates = pairs.rows.correction.between_duplicates
+    def __init__(self, pairs: WeightedPairs, sigma: float) -> None:
+        self._pairs, self._table = pairs, pairs.table
+        self._per_sigma = inverse_width(sigma, pairs.table.dtype)
         self._low, self._mass = self._statistics()
 
     @property
@@ -467,11 +620,10 @@ class SoftNeighborhoods:
         weight = table.row_weights * inlier if outliers else table.row_weights
         if hard:
             weight = table.row_weights * self._inlier_and_outlier()[1]
-        self._pairs.set_weights(self._w)
         summed = self._pairs.positive_sums if only_positive else self._pairs.sum_differences
         nu = summed(self.coefficients(shares * weight))
         terms = weight.sum() * table.spans
-        terms[self._pairs.rows.correction.features] *= 2.0
+        terms[self._pairs.correction.features] *= 2.0
         nu[np.abs(nu) <= table.rounding_of_sums * terms] = 0.0
         return nu / table.total_weight
 
@@ -484,60 +636,17 @@ class SoftNeighborhoods:
         return self._table.unpacked(np.where(shares != 0.0, shares * sums, 0.0).sum(axis=0))
 
     def margin_columns(
-        self,
-        X: NDArray[np.floating],
-        features: NDArray[np.int64],
-        correction: MissingCorrection,
-        *,
-        pooled: bool,
+        self, features: NDArray[np.int64], table: Packed, correction: MissingCorrection, *, pooled: bool
     ) -> NDArray[np.float64]:
-        """Return Σ_i P_m|x_n − x_i| − Σ_i P_h|x_n − x_i| of every row, for columns in the layout.
+        """Return Σ_i P_m|x_n − x_i| − Σ_i P_h|x_n − x_i| of every row for some features of a table.
 
-        X has the ``features`` of the table that ``correction`` belongs to.
+        The table has the same rows, and perhaps other features. ``correction``: that of this table.
         """
-        table, pairs = self._table, self._pairs
-        pairs.set_weights(self._w)
-        pairs.tiles()
         by = self.coefficients(self.shares(pooled)[0])
-        check_room(
-            8.0 * X.size,
-            f"The margins of {len(X)} samples in each of {X.shape[1]} features",
-            "Fewer features would do, or a larger alpha, which selects fewer.",
-        )
-        Z = np.zeros(X.shape)
-        missing_lists = correction.of_features(features)
-
-        def of_rows(a: int, b: int) -> None:
-            for start in range(a, b, distances.TILE):
-                D = pairs.distances_to(np.arange(start, min(start + distances.TILE, b)))
-                soft.margins_from_distances(
-                    X, D, 0, start, table.codes, pairs.sample_weight, by.per_sigma, by.low, by.scales, Z
-                )
-                if correction.any:
-                    missing_kernels.add_margin_corrections(
-                        *missing_lists,
-                        D,
-                        start,
-                        table.codes,
-                        pairs.sample_weight,
-                        by.per_sigma,
-                        by.low,
-                        by.scales,
-                        Z,
-                    )
-
-        run_all(of_rows, table.row_ranges(), table.n_threads)
-        if by.own is not None:
-            correction.add_between_duplicates(by.own, features, Z)
-        return Z
-
-    def margin_sum(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return Σ_n Σ_i factors[class of i, n]·f(d_ni − low)·|x_n − x_i| for every feature."""
-        self._pairs.set_weights(self._w)
-        return self._pairs.sum_differences(self.coefficients(factors))
+        return self._pairs.margin_columns(by, features, table, correction)
 
     def coefficients(self, factors: NDArray[np.float64]) -> Coefficients:
-        """Return the coefficients of the sum in :meth:`margin_sum`."""
+        """Return the coefficients of Σ_n Σ_i factors[class of i, n]·f(d_ni − low)·|x_n − x_i|."""
         scales = factors.astype(self._table.dtype)
         return Coefficients(self._per_sigma, self._low, scales, self._own_coefficients(factors))
 
@@ -546,7 +655,7 @@ class SoftNeighborhoods:
 
         Duplicates may also differ in features of weight 0, which do not contribute to distances.
         """
-        if not self._pairs.rows.correction.any or not self._table.has_sample_weight:
+        if not self._pairs.correction.any or not self._table.has_sample_weight:
             return None
         own = factors[self._table.codes, np.arange(self._table.n_rows)]
         return own * self._own_mass()[0]
@@ -560,31 +669,22 @@ class SoftNeighborhoods:
         # Clipped: the share underflows to 0 and must not be multiplied by infinity.
         with np.errstate(over="ignore"):
             e = np.minimum(
-                np.where(several, self._between_duplicates - low, 0.0) * float(self._per_sigma), 1e3
+                np.where(several, self._pairs.between_duplicates - low, 0.0) * float(self._per_sigma), 1e3
             )
         return np.where(several, sample_weight - 1.0, 0.0) * np.exp(-e), e
 
     def _statistics(self) -> Statistics:
         """Return the smallest distance and mass of every class for every row."""
         table = self._table
-        low, mass = self._statistics_of_pairs()
+        low, mass = self._pairs.statistics(self._per_sigma)
         # Duplicates of a sample are hits, at distance 0 if no value is missing.
         several = np.flatnonzero(table.own_weight > 1.0)
         at = table.codes[several], several
         own_low, own_mass = low[at], mass[at]
-        own = self._between_duplicates[several].astype(table.dtype)
+        own = self._pairs.between_duplicates[several].astype(table.dtype)
         merge_statistics(own_low, own_mass, own, table.own_weight[several] - 1.0, self._per_sigma)
         low[at], mass[at] = own_low, own_mass
         return low, mass
-
-    def _statistics_of_pairs(self) -> Statistics:
-        """Return the statistics over pairs of different rows."""
-        table, pairs = self._table, self._pairs
-        pairs.set_weights(self._w)
-        tiles, known = pairs.tiles(filled=False)
-        found = tile_statistics(table, pairs.source, tiles, known, self._per_sigma, parts_of_pass(table))
-        pairs.mark_filled()
-        return found
 
     @cached_property
     def _misses(self) -> _Misses:
@@ -637,20 +737,10 @@ class SoftNeighborhoods:
     def _moments(self) -> NDArray[np.float64]:
         """Return Σ f·(d − low)/σ over the rows of every class, for every row, (n_classes, n_rows)."""
         table = self._table
-        moments = self._moments_of_pairs()
-        if table.has_sample_weight and self._between_duplicates.any():
+        moments = self._pairs.moments(self._per_sigma, self._low)
+        if table.has_sample_weight and self._pairs.between_duplicates.any():
             mass, e = self._own_mass()
             moments[table.codes, np.arange(table.n_rows)] += mass * e
-        return moments
-
-    def _moments_of_pairs(self) -> NDArray[np.float64]:
-        """Return the moments over pairs of different rows."""
-        table, pairs = self._table, self._pairs
-        pairs.set_weights(self._w)
-        tiles, known = pairs.tiles(filled=False)
-        parts = parts_of_pass(table)
-        moments = tile_moments(table, pairs.source, tiles, known, self._per_sigma, self._low, parts)
-        pairs.mark_filled()
         return moments
 
 
@@ -662,7 +752,7 @@ def parts_of_pass(table: Layout) -> Parts:
 
 def tile_statistics(
     table: Layout,
-    rows: PairSource,
+    source: PairSource,
     tiles: NDArray[np.floating],
     known: bool,
     per_sigma: np.floating,
@@ -680,10 +770,7 @@ def tile_statistics(
         found = np.full(shape, masked, tiles.dtype), np.zeros(shape)
         for a, b in ranges:
             soft.tile_statistics(
-                rows.X,
-                rows.w,
-                rows.sums,
-                rows.correction.arrays,
+                *source,
                 tiles,
                 known,
                 table.codes,
@@ -719,7 +806,7 @@ def merge_statistics(
 
 def tile_moments(
     table: Layout,
-    rows: PairSource,
+    source: PairSource,
     tiles: NDArray[np.floating],
     known: bool,
     per_sigma: np.floating,
@@ -733,10 +820,7 @@ def tile_moments(
         moment = np.zeros((table.n_classes, table.n_rows))
         for a, b in ranges:
             soft.tile_moments(
-                rows.X,
-                rows.w,
-                rows.sums,
-                rows.correction.arrays,
+                *source,
                 tiles,
                 known,
                 table.codes,
@@ -765,50 +849,45 @@ def tile_moments(
 # range of its feature times Σ(c' − c)⁺. A feature that stays below the threshold by this bound is not summed.
 
 
-class ActiveSetMargins:
+class ActiveSetMargins(ABC):
     """Margins under weights that change and of which few are not 0.
 
     Parameters
     ----------
     table : Packed
         The rows.
-    memory : float
-        Bytes for distances and coefficients of pairs.
+    stored : bool
+        Whether there is memory for distances and coefficients of all pairs.
+    copied : float
+        Largest share of active features of which a copy of the columns pays, if distances are stored.
     """
 
-    def __init__(self, table: Packed, memory: float) -> None:
-        self.table = table
-        self._memory = memory
-        pairs = float(table.n_tiles) * distances.TILE**2 * table.dtype.itemsize
-        n_stored = int(min(memory // pairs, 2 + limits.stored_references))
-        #: Whether distances, coefficients and a reference fit into memory.
-        self.stored = n_stored > 2
-        self.references: deque[Reference] = deque(maxlen=max(n_stored - 2, 0))
+    def __init__(self, table: Packed, *, stored: bool, copied: float) -> None:
+        self.table, self.stored, self._copied = table, stored, copied
         #: Number of features summed, per evaluation.
         self.n_summed: list[int] = []
         self._features: NDArray[np.int64] | None = None
         #: Correction for missing values, of all features.
         self.correction = MissingCorrection.of(table)
 
+    @abstractmethod
+    def _under(self, w: NDArray[np.float64]) -> ActivePairs:
+        """Return the pairs under weights w, and the sums over them."""
+
+    @abstractmethod
+    def _all_fingerprints(self) -> NDArray[np.float64]:
+        """Return :attr:`PairwiseDistances.fingerprints` of all features."""
+
     def width_for_perplexity(self, w: NDArray[np.float64], share: float) -> float:
         """Return the σ at which a neighborhood has, in effect, ``share`` of the other samples."""
-        pairs, w = self._active_set(w)
-        if self.table.total_sample_weight > limits.width_anchors:
-            # The choice of anchors must not depend on the active features.
-            pairs.fingerprints = self._fingerprints
-        return pairs.width_for_perplexity(w, share, limits.width_anchors)
+        pairs = self._under(w).pairs
+        # The choice of anchors must not depend on the active features.
+        some = self.table.total_sample_weight > limits.width_anchors
+        return pairs.width_for_perplexity(share, limits.width_anchors, self._fingerprints if some else None)
 
     @cached_property
     def _fingerprints(self) -> NDArray[np.float64]:
-        whole = self._pairs if self._pairs.table is self.table else self._pairs_over(self.table)
-        return whole.fingerprints
-
-    def _pairs_over(self, table: Packed) -> PairwiseDistances:
-        return PairwiseDistances(table, self._memory)
-
-    def _copies_active(self, n_features: int, n_all: int) -> bool:
-        """Return whether so few features are active that a copy of their columns pays."""
-        return 2 * n_features <= n_all
+        return self._all_fingerprints()
 
     def execution(self) -> dict[str, Any]:
         """Return the choices that were made, for ``execution_``."""
@@ -819,27 +898,89 @@ class ActiveSetMargins:
 
     def at(self, w: NDArray[np.float64], sigma: float) -> MarginColumns:
         """Return the margins under weights w and the kernel exp(−d/σ)."""
-        pairs, w = self._active_set(w)
-        return self._columns(pairs, self._neighborhoods(pairs, w, sigma))
+        active = self._under(w)
+        return MarginColumns(self, SoftNeighborhoods(active.pairs, sigma), active.sums)
 
-    def _neighborhoods(
-        self, pairs: PairwiseDistances, w: NDArray[np.float64], sigma: float
-    ) -> SoftNeighborhoods:
-        return SoftNeighborhoods(pairs, w, sigma)
-
-    def _columns(self, pairs: PairwiseDistances, neighborhoods: SoftNeighborhoods) -> MarginColumns:
-        return MarginColumns(self, pairs, neighborhoods)
-
-    def _active_set(self, w: NDArray[np.float64]) -> tuple[PairwiseDistances, NDArray[np.float64]]:
-        """Return the distances over the active features alone, and their weights."""
+    def _active(self, w: NDArray[np.float64]) -> tuple[Packed, NDArray[np.float64]]:
+        """Return the table with the active features alone, or all if they are many, and their weights."""
         features = np.flatnonzero(w)
-        if not self.stored or not self._copies_active(features.size, w.size):
+        if not self.stored or features.size > self._copied * w.size:
             features = np.arange(w.size)
         if self._features is None or not np.array_equal(self._features, features):
             self._features = features
-            table = self.table if features.size == w.size else self.table.of_features(features)
-            self._pairs = self._pairs_over(table)
-        return self._pairs, w[features]
+            self._active_table = self.table if features.size == w.size else self.table.of_features(features)
+        return self._active_table, w[features]
+
+
+#: Function of the coefficients of all pairs and a threshold: bounds of Σ over pairs of coefficient·|x − x'|,
+#: for all features of the table whose sum may be above the threshold.
+Sums = Callable[[Coefficients, float], "BoundedSums"]
+
+
+class ActivePairs(NamedTuple):
+    """Pairs of rows under weights of the active features, and sums over them for all features."""
+
+    pairs: WeightedPairs
+    sums: Sums
+
+
+class LocalActiveSetMargins(ActiveSetMargins):
+    """Margins by the threads of this process.
+
+    Parameters
+    ----------
+    table : Packed
+        The rows.
+    memory : float
+        Bytes for distances and coefficients of pairs.
+    """
+
+    def __init__(self, table: Packed, memory: float) -> None:
+        pairs = float(table.n_tiles) * distances.TILE**2 * table.dtype.itemsize
+        n_stored = int(min(memory // pairs, 2 + limits.stored_references))
+        # Whether distances, coefficients and a reference fit into memory.
+        super().__init__(table, stored=n_stored > 2, copied=0.5)
+        self._memory = memory
+        self._distances: LocalPairwiseDistances | None = None
+        self._references: deque[Reference] = deque(maxlen=max(n_stored - 2, 0))
+
+    def _under(self, w: NDArray[np.float64]) -> ActivePairs:
+        table, w = self._active(w)
+        if self._distances is None or self._distances.table is not table:
+            self._distances = LocalPairwiseDistances(table, self._memory)
+        pairs = self._distances.under(w)
+        return ActivePairs(pairs, partial(self._screened_sums, pairs) if self.stored else exact_sums(pairs))
+
+    def _all_fingerprints(self) -> NDArray[np.float64]:
+        whole = self._distances
+        if whole is None or whole.table is not self.table:
+            whole = LocalPairwiseDistances(self.table, self._memory)
+        return whole.fingerprints
+
+    def _screened_sums(self, pairs: LocalWeightedPairs, by: Coefficients, threshold: float) -> BoundedSums:
+        """Return the sums from stored distances, without the features that the references exclude."""
+        tiles = pairs.tiles().copy()
+        sums = PairSums(self.table, tiles, by, self.correction)
+        spans = self.table.spans
+        features = self._may_be_above(tiles, by.own, threshold)
+        if features.size <= limits.max_bounded_share * spans.size or spans.size < limits.min_bounded_features:
+            exact = sums.sums(features)
+            return BoundedSums(features, exact, exact.copy(), sums.sums)
+        low, high = sums.bounds()
+        self._references.append(Reference(tiles, by.own, high))
+        return BoundedSums(np.arange(spans.size), low, high.copy(), sums.sums)
+
+    def _may_be_above(
+        self, tiles: NDArray[np.floating], own: NDArray[np.float64] | None, threshold: float
+    ) -> NDArray[np.int64]:
+        """Return the features that the references do not bound below a threshold."""
+        spans = self.table.spans
+        bound = np.full(spans.size, np.inf)
+        for reference in reversed(self._references):
+            np.minimum(bound, reference.bounds(tiles, own, spans), out=bound)
+            if np.count_nonzero(bound > threshold) <= limits.max_bounded_share * spans.size:
+                break
+        return np.flatnonzero(bound > threshold)
 
 
 class BoundedSums(NamedTuple):
@@ -849,6 +990,16 @@ class BoundedSums(NamedTuple):
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     exact: Callable[[NDArray[np.int64]], NDArray[np.float64]]
+
+    @classmethod
+    def exact_of(cls, sums: NDArray[np.float64]) -> Self:
+        """Return the sums of all features as their bounds."""
+        return cls(np.arange(sums.size), sums, sums.copy(), lambda features: sums[features])
+
+
+def exact_sums(pairs: WeightedPairs) -> Sums:
+    """Return the function that computes the sums of all features of the pairs, whatever the threshold."""
+    return lambda by, threshold: BoundedSums.exact_of(pairs.sum_differences(by))
 
 
 class Reference:
@@ -879,10 +1030,8 @@ class MarginColumns:
     Rows and row weights are in the order of the layout; padding has weight 0.
     """
 
-    def __init__(
-        self, source: ActiveSetMargins, pairs: PairwiseDistances, neighborhoods: SoftNeighborhoods
-    ) -> None:
-        self._source, self._pairs, self._neighborhoods = source, pairs, neighborhoods
+    def __init__(self, source: ActiveSetMargins, neighborhoods: SoftNeighborhoods, sums: Sums) -> None:
+        self._source, self._neighborhoods, self._sums = source, neighborhoods, sums
         self._table = source.table
         self._shares = neighborhoods.shares(pooled=True)[0]
         self._last: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
@@ -901,24 +1050,14 @@ class MarginColumns:
         """Return z̄ of all rows for some features, (n_rows, n_features); the last result is cached."""
         if self._last is not None and np.array_equal(self._last[0], features):
             return self._last[1]
-        X = self._packed_columns(features)
-        Z = self._neighborhoods.margin_columns(X, features, self._source.correction, pooled=True)[
-            :, : features.size
-        ]
+        of_table = features, self._table, self._source.correction
+        Z = self._neighborhoods.margin_columns(*of_table, pooled=True)[:, : features.size]
         self._last = features, Z
         return Z
 
-    def _packed_columns(self, features: NDArray[np.int64]) -> NDArray[np.floating]:
-        """Return the columns of some features, scaled, in the layout."""
-        table = self._table
-        width = packing.padded_width(features.size, table.dtype.itemsize)
-        X = packing.aligned_zeros((table.n_rows, width), table.dtype)
-        table.scaled.write(features, X)
-        return X
-
     def features_above(self, row_weights: NDArray[np.float64], threshold: float) -> NDArray[np.int64]:
         """Return the features j with Σ_n r_n z̄_nj above a threshold, in descending order of the sums."""
-        sums = self._sums(row_weights, threshold)
+        sums = self._bounded_sums(row_weights, threshold)
         uncertain = (sums.low <= threshold) & (sums.high > threshold)
         exact = sums.exact(sums.features[uncertain])
         sums.low[uncertain], sums.high[uncertain] = exact, exact
@@ -928,43 +1067,12 @@ class MarginColumns:
     def largest_sum(self, row_weights: NDArray[np.float64], features: NDArray[np.int64]) -> float:
         """Return the largest Σ_n r_n z̄_nj; ``features`` probably include its feature."""
         known = float((row_weights @ self.columns(features)).max(initial=-np.inf))
-        sums = self._sums(row_weights, known)
+        sums = self._bounded_sums(row_weights, known)
         may_be = sums.high >= sums.low.max(initial=known)
         return float(sums.exact(sums.features[may_be]).max(initial=known))
 
-    def _sums(self, row_weights: NDArray[np.float64], threshold: float) -> BoundedSums:
+    def _bounded_sums(self, row_weights: NDArray[np.float64], threshold: float) -> BoundedSums:
         """Return bounds of Σ_n r_n z̄_nj of all features whose sum may be above the threshold."""
-        factors = self._shares * row_weights
-        if self._source.stored:
-            sums = self._screened_sums(factors, threshold)
-        else:
-            exact = self._neighborhoods.margin_sum(factors)
-            sums = BoundedSums(np.arange(exact.size), exact, exact.copy(), lambda features: exact[features])
+        sums = self._sums(self._neighborhoods.coefficients(self._shares * row_weights), threshold)
         self._source.n_summed.append(sums.features.size)
         return sums
-
-    def _may_be_above(
-        self, tiles: NDArray[np.floating], own: NDArray[np.float64] | None, threshold: float
-    ) -> NDArray[np.int64]:
-        """Return the features that the references do not bound below a threshold."""
-        spans = self._table.spans
-        bound = np.full(spans.size, np.inf)
-        for reference in reversed(self._source.references):
-            np.minimum(bound, reference.bounds(tiles, own, spans), out=bound)
-            if np.count_nonzero(bound > threshold) <= limits.max_bounded_share * spans.size:
-                break
-        return np.flatnonzero(bound > threshold)
-
-    def _screened_sums(self, factors: NDArray[np.float64], threshold: float) -> BoundedSums:
-        """Return the sums from stored distances, without the features that the references exclude."""
-        tiles = self._pairs.tiles()[0].copy()
-        by = self._neighborhoods.coefficients(factors)
-        pairs = PairSums(self._table, tiles, by, self._source.correction)
-        spans = self._table.spans
-        features = self._may_be_above(tiles, by.own, threshold)
-        if features.size <= limits.max_bounded_share * spans.size or spans.size < limits.min_bounded_features:
-            exact = pairs.sums(features)
-            return BoundedSums(features, exact, exact.copy(), pairs.sums)
-        low, high = pairs.bounds()
-        self._source.references.append(Reference(tiles, by.own, high))
-        return BoundedSums(np.arange(spans.size), low, high.copy(), pairs.sums)

@@ -7,7 +7,6 @@ few zeros. The counterpart of :mod:`.engine` for CSR input.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,15 +18,15 @@ from .._kernels import soft as soft_kernels
 from .cached_property import cached_property
 from .columns import SparseColumns
 from .distances import ProductDistances, Range, TileDistances
-from .engine import LocalRows
+from .engine import Engine
 from .layout import SparsePacked, sum_in_order
 from .limits import limits
 from .missing_pairs import MissingCorrection
-from .nearest import LocalNearestPass, NeighborMargins
-from .neighbors import Neighborhood, Neighbors
-from .pair_sums import Coefficients, PairSums
-from .search import NeighborSearch
-from .soft import PairwiseDistances
+from .nearest import NearestPass, SampleMargins, sum_over_anchors
+from .neighbors import METRICS, Neighborhood, Neighbors
+from .pair_sums import Coefficients, PairSource, PairSums, stored_source
+from .search import LocalSearch, Report, nothing
+from .soft import LocalPairwiseDistances
 from .threads import even_ranges, run_all
 
 
@@ -249,28 +248,19 @@ class OverlapDistances:
 # Soft neighborhoods of sparse rows
 
 
-class SparsePairwiseDistances(PairwiseDistances):
-    """Distances of all pairs of sparse rows, which must be stored."""
-
-    table: SparsePacked
-
-    def __init__(self, table: SparsePacked, memory: float) -> None:
-        super().__init__(table, memory)
-        if not self.stored:
-            size = float(table.n_tiles) * distances.TILE**2 * table.dtype.itemsize
-            raise MemoryError(
-                f"A sparse X of {table.n_samples} samples needs {size / 1e6:.3g} MB for the distances of all"
-                f" pairs, but memory_budget allows {memory / 1e6:.3g} MB: raise it, or fit to fewer samples."
-            )
-
-    @cached_property
-    def rows(self) -> SparseWeightedRows:
-        """The rows under the last weights."""
-        return SparseWeightedRows(self.table)
+def sparse_distances(table: SparsePacked, memory: float) -> LocalPairwiseDistances:
+    """Return the distances of all pairs of sparse rows, which must be stored."""
+    size = float(table.n_tiles) * distances.TILE**2 * table.dtype.itemsize
+    if size > memory:
+        raise MemoryError(
+            f"A sparse X of {table.n_samples} samples needs {size / 1e6:.3g} MB for the distances of all"
+            f" pairs, but memory_budget allows {memory / 1e6:.3g} MB: raise it, or fit to fewer samples."
+        )
+    return LocalPairwiseDistances(table, memory, SparseWeightedRows(table))
 
 
 class SparseWeightedRows:
-    """Sparse rows under weights that change; a :class:`.soft.LocalSource`.
+    """Sparse rows; a :class:`.pair_sums.WeightedSource`.
 
     Parameters
     ----------
@@ -283,33 +273,32 @@ class SparseWeightedRows:
     def __init__(self, table: SparsePacked) -> None:
         self._table = table
         self._masked = soft_kernels.masked_distance(table.dtype)
-        #: No rows: the kernels read stored distances only.
-        self.X = np.empty((0, 0), table.dtype)
-        self.w = np.empty(0, table.dtype)
-        self.sums = np.zeros(table.n_rows)
-        self._weights = np.empty(0)
         self._plain = self._scaled(table.columns.factors)
         #: Empty: a sparse table has no missing values.
         self.correction = MissingCorrection.of(table)
 
-    def set_weights(self, w: NDArray[np.float64]) -> None:
-        """Set the weights."""
-        self._weights = w
-
-    def fill(self, tiles: NDArray[np.floating]) -> None:
-        """Write the distances of all pairs, and compute the weighted sums of the rows."""
+    def read(
+        self, w: NDArray[np.float64], tiles: NDArray[np.floating], *, filled: bool = True
+    ) -> tuple[PairSource, bool]:
+        """Write the distances of all pairs to the tiles; return the sums of the rows under weights w."""
         table = self._table
-        scaled = self._scaled(table.columns.factors * self._weights)
+        scaled = self._scaled(table.columns.factors * w)
         index = scaled.index((0, table.n_rows)).arrays
-        self.sums = scaled.sums()
-        self.sums[~table.real] = self._masked
+        sums = scaled.sums()
+        sums[~table.real] = self._masked
 
         def of_rows(a: int, b: int) -> None:
-            sparse.fill_tiles(*scaled.arrays, table.position, self.sums, self._masked, a, b, *index, tiles)
+            sparse.fill_tiles(*scaled.arrays, table.position, sums, self._masked, a, b, *index, tiles)
 
         run_all(of_rows, even_ranges(table.n_rows, table.n_parts(1)), table.n_threads)
+        return stored_source(sums, self.correction.under(w), table.dtype), True
 
-    def sum_differences(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
+    def positive_margins(self) -> None:
+        """Return None: sums are computed for all features."""
+
+    def sum_differences(
+        self, w: NDArray[np.float64], tiles: NDArray[np.floating], by: Coefficients
+    ) -> NDArray[np.float64]:
         """Return Σ over pairs of coefficient·|x − x'| for every feature; overwrites the distances."""
         table, plain = self._table, self._plain
         pairs = PairSums(table, tiles, by, self.correction)
@@ -354,137 +343,116 @@ class SparseWeightedRows:
 # Nearest neighbors of sparse rows
 
 
-class SparseSearch(NeighborSearch):
-    """A search for the nearest neighbors of the anchors by :class:`OverlapDistances`."""
+def sparse_search(table: SparsePacked, among: Neighborhood, anchors: NDArray[np.bool_]) -> LocalSearch:
+    """Return a search among sparse rows by :class:`OverlapDistances`."""
+    columns, metric = table.columns, METRICS[among.metric]
+    distances = OverlapDistances(columns, table.position, metric != nearest.MANHATTAN, table.n_threads)
 
-    _table: SparsePacked
-    columns: SparseColumns
+    def measure(found: Neighbors, ranges: list[tuple[int, int]]) -> NDArray[np.float64]:
+        exact = np.zeros(found.rows.size)
+        lists = found.start, found.count, found.sure, found.rows, exact
+        of_columns = *columns.rows, columns.distance_factors, metric, table.position, found.anchors
 
-    def _make_columns(self) -> SparseColumns:
-        return self._table.columns
+        def of_anchors(a: int, b: int) -> None:
+            sparse.add_exact(*of_columns, a, b, *lists)
 
-    def _choose_distances(self) -> OverlapDistances:
-        table = self._table
-        squared = self._metric != nearest.MANHATTAN
-        return OverlapDistances(self.columns, table.position, squared, table.n_threads)
+        run_all(of_anchors, ranges, table.n_threads)
+        return exact
 
-    def _measure(self, found: Neighbors, exact: NDArray[np.float64], ranges: list[tuple[int, int]]) -> None:
-        columns = self.columns
-
-        def measure(a: int, b: int) -> None:
-            sparse.add_exact(
-                *columns.rows,
-                columns.distance_factors,
-                self._metric,
-                self._table.position,
-                found.anchors,
-                a,
-                b,
-                found.start,
-                found.count,
-                found.sure,
-                found.rows,
-                exact,
-            )
-
-        run_all(measure, ranges, self._table.n_threads)
+    return LocalSearch(table, among, anchors, distances, measure)
 
 
-class SparseNeighborMargins(NeighborMargins):
-    """Margins at listed neighbors, from the stored values of the rows."""
+class SparseNearestPass(NearestPass):
+    """A pass over the nearest neighbors of sparse rows, whose margins follow from the stored values.
 
-    _columns: SparseColumns
+    Parameters
+    ----------
+    table, among, anchors
+        As in :class:`.nearest.NearestPass`.
+    """
 
-    def __init__(self, table: SparsePacked, columns: SparseColumns, among: Neighborhood) -> None:
-        super().__init__(table, columns, among)
+    def __init__(self, table: SparsePacked, among: Neighborhood, anchors: NDArray[np.bool_]) -> None:
+        super().__init__(table, among, anchors, sparse_search(table, among, anchors))
+        self._columns = table.columns
+        self._squared = METRICS[among.metric] == nearest.SQUARED_EUCLIDEAN
+        self._n_neighbors = min(among.n_neighbors, table.n_samples)
         # Integer coefficients if all neighbors have the same share: sums of counts are then exact.
         self._unit = float(self._n_neighbors)
-        self._slot_factors = self._slot_factors * self._unit
+        self._coefficients = self._slot_factors * self._unit
 
-    def sums(self, lists: Iterable[Neighbors], *, with_squares: bool) -> NDArray[np.float64]:
-        """Return Σ s·z over all anchors, s their weights; ``with_squares`` also Σ s²z and Σ s²z²."""
-        total = super().sums(lists, with_squares=with_squares)
+    @property
+    def _column_factors(self) -> NDArray[np.float64]:
+        factors = self._columns.factors
+        return factors**2 if self._squared else factors
+
+    def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
+        """Return Σ s·z over the anchors, s their weights; ``with_squares`` also Σ s²z and Σ s²z²."""
+        table = self._table
+        shape = (3 if with_squares else 1, table.n_features)
+        n_listed, total = self._n_neighbors * self._coefficients.shape[1], np.zeros(shape)
+        for neighbors in self._search.neighbors(report):
+
+            def add(a: int, b: int, out: NDArray[np.float64], found: Neighbors = neighbors) -> None:
+                of_anchors = self._of_anchors(found, a, b, table.codes, table.row_weights)
+                sparse.margins(*of_anchors, out)
+
+            total += sum_over_anchors(table, neighbors.anchors.size, n_listed, shape, add, table.n_threads)
+        factors = self._column_factors
+        total[:2] *= factors
+        total[2:] *= factors**2
         total[:2] /= self._unit
         total[2:] /= self._unit**2
         return total
 
-    def under(self, w: NDArray[np.float64], lists: Iterable[Neighbors]) -> NDArray[np.float64]:
+    def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Σ_j w_j·z_j of every sample; 0 if it is no anchor."""
-        table, columns = self._table, self._columns
+        table = self._table
         out = np.zeros(table.n_samples)
-        weights = w * self.column_factors / self._unit
-        for neighbors in lists:
+        weights = w * self._column_factors / self._unit
+        for neighbors in self._search.neighbors():
 
-            def of_anchors(a: int, b: int, found: Neighbors = neighbors) -> None:
-                sparse.margins_under(
-                    *columns.rows_from_origin,
-                    self._squared,
-                    table.position,
-                    found.anchors,
-                    a,
-                    b,
-                    table.codes,
-                    self._slot_factors,
-                    found.start,
-                    found.count,
-                    found.rows,
-                    found.shares,
-                    weights,
-                    out,
-                )
+            def add(a: int, b: int, found: Neighbors = neighbors) -> None:
+                sparse.margins_under(*self._of_anchors(found, a, b, table.codes), weights, out)
 
-            run_all(of_anchors, even_ranges(neighbors.anchors.size, table.n_threads), table.n_threads)
+            run_all(add, even_ranges(neighbors.anchors.size, table.n_threads), table.n_threads)
         return out
 
-    def _add_margins(
-        self,
-        neighbors: Neighbors,
-        array: NDArray[np.floating],
-        first: int,
-        a: int,
-        b: int,
-        out: NDArray[np.float64],
-        *,
-        by_row: bool = False,
-    ) -> None:
-        table = self._table
-        sparse.margins(
+    def sample_margins(
+        self, report: Report = nothing, *, apart: bool = False, gaps: bool = False
+    ) -> SampleMargins:
+        """Raise: the margins of all samples would not be sparse."""
+        raise NotImplementedError
+
+    def _of_anchors(self, found: Neighbors, a: int, b: int, *of_rows: NDArray[Any]) -> tuple[Any, ...]:
+        """Return the arguments of the kernels for anchors a … b; ``of_rows``: classes, perhaps weights."""
+        return (
             *self._columns.rows_from_origin,
             self._squared,
-            table.position,
-            neighbors.anchors,
+            self._table.position,
+            found.anchors,
             a,
             b,
-            table.codes,
-            table.row_weights,
-            self._slot_factors,
-            neighbors.start,
-            neighbors.count,
-            neighbors.rows,
-            neighbors.shares,
-            out,
+            *of_rows,
+            self._coefficients,
+            found.start,
+            found.count,
+            found.rows,
+            found.shares,
         )
 
 
-class SparseRows(LocalRows):
-    """Rows of a sparse table, processed by the threads of this process."""
+class SparseEngine(Engine):
+    """Rows of a sparse table, processed by the threads of this process; parameters as in :class:`.Engine`."""
 
     _table: SparsePacked
 
+    def nearest(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
+        """Return a pass over the nearest neighbors of the anchors (None: all samples)."""
+        return SparseNearestPass(self._table, among, self._anchor_rows(anchors))
+
     @cached_property
-    def _soft(self) -> SparsePairwiseDistances:
-        return SparsePairwiseDistances(self._table, self._memory)
+    def _pairs(self) -> LocalPairwiseDistances:
+        return sparse_distances(self._table, self._memory)
 
-    def spans_and_rarity(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the ranges of the scaled features, and the share of samples away from the common end."""
-        columns = self._table.columns
-        return columns.spans, np.clip(np.nan_to_num(columns.rarity, nan=0.5), 0.0, 0.5)
-
-    def _local_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> LocalNearestPass:
-        search = SparseSearch(self._table, among, anchors)
-        margins = SparseNeighborMargins(self._table, search.columns, among)
-        return LocalNearestPass(self._table, among, anchors, search, margins)
-
-    def execution(self, *, soft: bool = False) -> dict[str, Any]:
-        """Return the choices that were made for these rows, for ``execution_``."""
-        return super().execution(soft=soft) | {"table": "sparse"}
+    def _backend_execution(self) -> dict[str, Any]:
+        return {"table": "sparse"}

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._engine.engine import LocalRows
+from .._engine.engine import Engine
 from .._engine.memory import memory_budget
 from .._engine.parameters import (
     check_bytes,
@@ -42,7 +42,7 @@ LEARNED_SHARE = 0.5
 FIRST_SHARE = 0.7
 
 
-def first_margin(rows: LocalRows, n_features: int) -> NDArray[np.float64]:
+def first_margin(rows: Engine, n_features: int) -> NDArray[np.float64]:
     """ν of Sun 2007, eq. (11), while all weights are equal, over wide neighborhoods, (n_features,).
 
     No sample counts as an outlier (γ = 1), and the misses of each class count by themselves (eq. 20).
@@ -267,7 +267,7 @@ class RepeatedWeighter(SoftWeighter):
         """Iterate from weights w, and store the results."""
         raise NotImplementedError
 
-    def _first_margin(self, rows: LocalRows) -> NDArray[np.float64] | None:
+    def _first_margin(self, rows: Engine) -> NDArray[np.float64] | None:
         """What the features tell before weights are learned; None where the user wants no more than these."""
         return first_margin(rows, self.n_features_in_) if self._parameter_free else None
 

@@ -36,7 +36,7 @@ from .._dask.collections import gathered, is_dask, is_dask_table
 from .._engine.batches import BATCH_NEIGHBORS, BatchConstraint, scaled_by_batch
 from .._engine.categories import Encoding, is_missing
 from .._engine.columns import SparseTable, sparse_ranges, sparse_scaling
-from .._engine.engine import LocalRows
+from .._engine.engine import Engine, LocalEngine
 from .._engine.layout import Packed, SparsePacked
 from .._engine.limits import limits
 from .._engine.memory import check_room, memory_budget
@@ -51,7 +51,7 @@ from .._engine.scaling import (
     finite,
     precise_type,
 )
-from .._engine.sparse import SparseRows
+from .._engine.sparse import SparseEngine
 from .notebook import FittedViewMixin
 
 if TYPE_CHECKING:
@@ -555,7 +555,7 @@ class Table:
         return self.X if self.missing_mask is None else self.missing_mask.restore_nan(self.X)
 
 
-def scaled_rows(table: Table, scaling: Scaling, n_threads: int, memory: float) -> LocalRows:
+def scaled_rows(table: Table, scaling: Scaling, n_threads: int, memory: float) -> Engine:
     """Where the rows of a table, scaled, are worked on; ``memory`` as :func:`working_memory` says."""
     # New samples may come in another precision than those of the fit.
     dtype = table.X.dtype if table.X.dtype.itemsize == 1 else scaling.offset.dtype
@@ -580,16 +580,17 @@ def scaled_rows(table: Table, scaling: Scaling, n_threads: int, memory: float) -
     return rows(packed, memory)
 
 
-def _room_for(X: Any) -> tuple[Callable[..., Packed], Callable[[Any, float], LocalRows]]:
+def _room_for(X: Any) -> tuple[Callable[..., Packed], Callable[[Any, float], Engine]]:
     """How a table is laid out, and where its rows are worked on: by what the table is."""
     if is_sparse(X):
-        return SparsePacked, SparseRows
+        return SparsePacked, SparseEngine
     if is_dask_table(X):
-        from .._dask.engine import dask_engine  # noqa: PLC0415
+        from .._dask.column_engine import ColumnEngine  # noqa: PLC0415
+        from .._dask.row_engine import RowEngine  # noqa: PLC0415
         from .._dask.table import DaskPacked  # noqa: PLC0415
 
-        return DaskPacked, dask_engine
-    return Packed, LocalRows
+        return DaskPacked, ColumnEngine if X.partition == "columns" else RowEngine
+    return Packed, LocalEngine
 
 
 def ranges_of(X: Any, n_threads: int = 1) -> ColumnRanges:
@@ -797,7 +798,7 @@ class ClassTableMixin(FittedViewMixin):
             raise TypeError("batches need a table in memory, but X is held by Dask. Use X.compute().")
         return None if codes is None else BatchConstraint(codes, self.batch_neighbors == "within")
 
-    def _rows(self, table: Table) -> LocalRows:
+    def _rows(self, table: Table) -> Engine:
         """Where the rows of the table, scaled, are worked on."""
         if table.batch_constraint is not None:
             table = self._scaled_by_batch(table, table.batch_constraint)

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._engine.batches import BatchConstraint
-from .._engine.engine import LocalRows
+from .._engine.engine import Engine
 from .._solvers.fixed_point import FixedPoint, unit_positive_part
 from .selector import WeighterTags, WeightSelector
 from .validation import ClassTableMixin, Table, check_scaled_spans, check_spans, known_codes, plain, warn_user
@@ -164,7 +164,7 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
 
     def _margin_rows(
         self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None
-    ) -> tuple[LocalRows, NDArray[np.float64]]:
+    ) -> tuple[Engine, NDArray[np.float64]]:
         """Rows of new samples, scaled as in ``fit``, and the weights as a metric of unit norm."""
         rows = self._rows(self._margin_table(X, y, batches))
         w = unit_positive_part(self.feature_weights_)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._dask.collections import is_dask_table
 from .._engine.class_distances import ClassDistances
 from .._engine.distances import merge_ties, tie_tolerance
-from .._engine.engine import LocalRows
+from .._engine.engine import Engine
 from .._engine.parameters import constraints, number, one_of, optional, positive_or
 from .._solvers.fixed_point import simplex_positive_part, simplex_projection, unit_positive_part
 from ..base.folds import check_folds, has_misses, told_of, usable_folds
@@ -271,7 +271,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
             self.sigma_ = float(self.sigma)
         return self._learn(table, self._workspace(table), w)
 
-    def _learn(self, table: Table, rows: LocalRows, w: NDArray[np.float64]) -> Self:
+    def _learn(self, table: Table, rows: Engine, w: NDArray[np.float64]) -> Self:
         """Algorithm 1 from weights w on, with the width in ``sigma_``."""
         weights = rows.weights
         n_samples = float(weights.sum())
@@ -309,7 +309,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         self.miss_entropy_ = np.array(course.miss_entropy[: len(self.history_)])
         return self._set_fitted(table, rows, self._joined(w, first))
 
-    def _first_margin(self, rows: LocalRows) -> NDArray[np.float64] | None:
+    def _first_margin(self, rows: Engine) -> NDArray[np.float64] | None:
         return None if self.w_step == "exact" or self.sparsity > 0.0 else super()._first_margin(rows)
 
     def _next_weights(self, course: _Course) -> NDArray[np.float64] | None:
@@ -332,7 +332,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     def _width(self, rows: WithDistances, w: NDArray[np.float64]) -> float:
         return super()._width(rows, w) if self._automatic else self.sigma_
 
-    def _set_fitted(self, table: Table, rows: LocalRows, w: NDArray[np.float64]) -> Self:
+    def _set_fitted(self, table: Table, rows: Engine, w: NDArray[np.float64]) -> Self:
         """Store the weights at sum 1, the width under them, and the samples in the space they make."""
         on_simplex = simplex_positive_part(w)
         self._set_weights(w if on_simplex is None else on_simplex)

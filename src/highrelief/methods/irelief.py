@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._engine.engine import LocalRows
+from .._engine.engine import Engine
 from .._solvers.fixed_point import unit_positive_part
 from ..base.progress import with_callbacks
 from ..base.soft import ClassMargins, RepeatedWeighter
@@ -212,7 +212,7 @@ class IRelief(ClassMargins, RepeatedWeighter):
         table = self._check_fit(X, y, sample_weight, batches)
         return self._learn(table, self._workspace(table), self._first_weights())  # (1)
 
-    def _learn(self, table: Table, rows: LocalRows, w: NDArray[np.float64]) -> Self:
+    def _learn(self, table: Table, rows: Engine, w: NDArray[np.float64]) -> Self:
         """The iteration of Fig. 2, from weights w on."""
         first = self._first_margin(rows)
 
@@ -236,7 +236,7 @@ class IRelief(ClassMargins, RepeatedWeighter):
         """Whether likely outliers count less."""
         return not self._parameter_free if self.outliers is None else self.outliers
 
-    def _set_fitted(self, table: Table, rows: LocalRows, w: NDArray[np.float64]) -> Self:
+    def _set_fitted(self, table: Table, rows: Engine, w: NDArray[np.float64]) -> Self:
         """Store the weights at unit norm, and the width and the outliers under them."""
         unit = unit_positive_part(w)  # a mean of unit vectors is shorter
         self._set_weights(w if unit is None else unit)

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._engine.engine import LocalRows
+from .._engine.engine import Engine
 from .._engine.hyperplanes import LocalHyperplanes
 from .._engine.parameters import constraints, count, number
 from .._solvers.fixed_point import fixed_point, unit_positive_part
@@ -198,5 +198,5 @@ class LHRelief(FeatureWeighter):
         rows, w = self._margin_rows(X, y)
         return self._hyperplanes(rows).margins(w)
 
-    def _hyperplanes(self, rows: LocalRows) -> LocalHyperplanes:
+    def _hyperplanes(self, rows: Engine) -> LocalHyperplanes:
         return rows.local_hyperplanes(self.n_neighbors, float(self.alpha))

@@ -137,7 +137,7 @@ class Lmba(FeatureWeighter):
         """Take the steps, of the length n·s_i for shares s_i of the samples; None: all the same."""
         n = len(table.X)
         rows = self._rows(table)
-        search = rows.local_nearest(Neighborhood(self.n_neighbors, pooled=True))
+        search = rows.nearest(Neighborhood(self.n_neighbors, pooled=True))
         with watched(self, total=search.n_reports + 1) as progress:
             pairs = search.pairs(progress.advance)
             columns = Columns(table.X, self._scaling, table.ranges)

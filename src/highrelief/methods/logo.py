@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._engine.engine import LocalRows
+from .._engine.engine import Engine
 from .._engine.parameters import constraints, positive_or
 from .._engine.soft import ActiveSetMargins, MarginColumns
 from .._solvers.fixed_point import unit_positive_part
@@ -201,13 +201,13 @@ class LOGO(RepeatedWeighter):
         table = self._check_fit(X, y, sample_weight, batches)
         return self._learn(table, self._workspace(table), self._first_weights())
 
-    def _workspace(self, table: Table) -> tuple[LocalRows, ActiveSetMargins]:
+    def _workspace(self, table: Table) -> tuple[Engine, ActiveSetMargins]:
         # Margins that one fit has summed bound those of the next.
         rows = self._rows(table)
         return rows, rows.active_set_margins()
 
     def _learn(
-        self, table: Table, workspace: tuple[LocalRows, ActiveSetMargins], w: NDArray[np.float64]
+        self, table: Table, workspace: tuple[Engine, ActiveSetMargins], w: NDArray[np.float64]
     ) -> Self:
         """The iteration from weights w on."""
         rows, margins = workspace
@@ -230,7 +230,7 @@ class LOGO(RepeatedWeighter):
 
         return self._set_fitted(rows, margins, self._repeat(step, w))
 
-    def _set_fitted(self, rows: LocalRows, margins: ActiveSetMargins, w: NDArray[np.float64]) -> Self:
+    def _set_fitted(self, rows: Engine, margins: ActiveSetMargins, w: NDArray[np.float64]) -> Self:
         """Store the weights, those of averaged directions at unit norm, and the width under them."""
         unit = unit_positive_part(w) if self._automatic else w  # a mean of unit vectors is shorter
         self._set_weights(w if unit is None else unit)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
-from .._engine.engine import LocalRows
+from .._engine.engine import Engine
 from .._engine.neighbors import METRICS, Neighborhood
 from .._engine.parameters import check_count, constraints, count, number, one_of, optional, random_generator
 from ..base.categorical import MixedTableMixin
@@ -162,7 +162,7 @@ class _NearestWeighter(FeatureWeighter):
         """Whether weights are estimated from some of the anchors."""
         return self.n_anchors is not None or self.max_error is not None
 
-    def _sample(self, rows: LocalRows, n_samples: int) -> tuple[AnchorSample, dict[str, Any]]:
+    def _sample(self, rows: Engine, n_samples: int) -> tuple[AnchorSample, dict[str, Any]]:
         """Margins at anchors that are drawn until there are enough, and how neighbors were found."""
         generator = random_generator("random_state", self.random_state)
         n_anchors = n_samples if self.n_anchors is None else self.n_anchors

@@ -222,7 +222,7 @@ class RReliefF(MixedTableMixin, FeatureWeighter):
         among = Neighborhood(
             self.n_neighbors, self.metric, pooled=True, rank_decay=float(self.rank_decay) if ranked else None
         )
-        nearest = rows.local_nearest(among, self._anchors(target.size))
+        nearest = rows.nearest(among, self._anchors(target.size))
         with watched(self, total=nearest.n_reports) as progress:
             self._set_weights(_weights(nearest.target_differences(target, progress.advance)))
         self.n_anchors_ = target.size if self.n_anchors is None else int(self.n_anchors)

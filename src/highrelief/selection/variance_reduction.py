@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import has_fit_parameter
 
-from .._engine.engine import LocalRows
+from .._engine.engine import Engine
 from .._engine.neighbors import Neighborhood
 from .._engine.parameters import constraints, count, optional
 from .._engine.scaling import feature_scaling
@@ -191,7 +191,7 @@ class VarianceReduction(SingleFitWeighter):
             k = _N_NEIGHBORS
         return self._scaled_rows(table).nearest(Neighborhood(int(k), pooled=True)).rows()
 
-    def _scaled_rows(self, table: MetaTable) -> LocalRows:
+    def _scaled_rows(self, table: MetaTable) -> Engine:
         """The samples, scaled as the wrapped weighter does, or to [0, 1] if it has no scaling."""
         weighter = self._weighter
         if weighter is None:
