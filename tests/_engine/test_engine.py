@@ -10,7 +10,6 @@ from scipy.sparse import csr_array
 from small_tables import draw_table
 
 from highrelief import IRelief
-from highrelief._engine import pair_sums
 from highrelief._engine.engine import Engine, LocalEngine
 from highrelief._engine.sparse import SparseEngine
 
@@ -25,16 +24,14 @@ ENGINES = {"dense": LocalEngine, "sparse": SparseEngine, "columns": ColumnEngine
 
 
 @pytest.fixture(params=[*ENGINES, "recomputed", "blocks"])
-def engine(request, monkeypatch):
+def engine(request, force):
     """An engine of every backend, and local ones that recompute distances or read blocks of columns."""
     X, y = draw_table(0, 90, 40, 3)
     X[X < 0.3] = 0.0
-    monkeypatch.setattr(table_module, "MIN_BLOCK_COLUMNS", 1)
-    monkeypatch.setattr(table_module, "MIN_BLOCK_ROWS", 1)
+    force(min_dask_columns=1, min_dask_rows=1)
     budget = 0 if request.param == "recomputed" else None
     if request.param == "blocks":
-        monkeypatch.setattr(pair_sums, "WIDE", 0)
-        monkeypatch.setattr(pair_sums, "SMALL", 0)
+        force(view_ratio=0, copy_bytes=0)
     with dask.config.set({table_module.CONFIG_KEY: request.param, "scheduler": "threads"}):
         if request.param in ("columns", "rows"):
             X = da.from_array(X, chunks=(30, 40) if request.param == "rows" else (-1, 9))
