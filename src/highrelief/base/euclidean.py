@@ -143,7 +143,7 @@ class EuclideanWeighter(FeatureWeighter):
         margins : array of shape (n_samples,)
             0 for a sample that is alone in its class.
         """
-        table = self._margin_table(X, y)
+        data = self._check_new_samples(X, y)
         which = np.flatnonzero(self.feature_weights_)
-        rows = self._scaled(table.X, which)
-        return euclidean_margins(rows, table.codes, self.feature_weights_[which], self._n_threads)
+        rows = self._scaled(data.X, which)
+        return euclidean_margins(rows, data.codes, self.feature_weights_[which], self._n_threads)

@@ -15,8 +15,9 @@ from .._engine.memory import check_room
 from .._engine.parameters import check_count
 from .._engine.scaling import Scaling, finite
 from .._solvers.scatter import Directions
-from .selector import mapped_columns, precise_array, product, transformable
-from .validation import PRECISIONS, ClassTableMixin, Table, check_spans, validate_data, warn_user
+from .selector import as_float_array, check_transformable, map_column_blocks, product
+from .training_data import TrainingData
+from .validation import FLOAT_TYPES, ValidationMixin, check_spans, validate_data, warn_user
 
 #: Of the widest feature, so that squares, and products of squares, are numbers.
 _SMALLEST_SPAN = 1e-70
@@ -26,10 +27,10 @@ _FARTHEST = 1e150
 _N_SQUARES = 6
 
 
-class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FeatureExtractor(ValidationMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of extractors: checks and scales the input, projects samples on ``components_``.
 
-    A subclass implements ``fit``: it asks :meth:`_check_fit` for the checked table, finds directions and ends
+    A subclass implements ``fit``: it asks :meth:`_check_fit` for the checked data, finds directions and ends
     with :meth:`_set_components`.
 
     Parameters
@@ -66,15 +67,15 @@ class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             of = f"dimensions that {n_samples} samples with {self.n_features_in_} features span"
             check_count("n_components", self.n_components, at_most=most, of=of)
 
-    def _judge(self, table: Table) -> None:
+    def _check_data(self, data: TrainingData) -> None:
         if self._constant.all():
             raise ValueError(
                 f"All {self.n_features_in_} features of X are constant: there is no direction to project on."
             )
         if self.scale is None:
-            check_spans(table.ranges, 1.0 / _SMALLEST_SPAN, _SMALLEST_SPAN)
+            check_spans(data.ranges, 1.0 / _SMALLEST_SPAN, _SMALLEST_SPAN)
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         if hasattr(self, "components_"):
             del self.components_
 
@@ -111,12 +112,12 @@ class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         """
         check_is_fitted(self)
         if is_dask(X):
-            array = precise_array(transformable(self, X))
+            array = as_float_array(check_transformable(self, X))
             scaling = self._scaling
             common = np.result_type(array.dtype, scaling.offset.dtype)
-            scaled = mapped_columns(array, lambda block, places: scaling.of(places).apply(block), common)
+            scaled = map_column_blocks(array, lambda block, places: scaling.of(places).apply(block), common)
             return product(scaled, self.components_.T).astype(array.dtype)
-        samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
+        samples = validate_data(self, X, dtype=FLOAT_TYPES, reset=False)
         # Samples that lie in memory in another order would be added up in another order.
         scaled = np.ascontiguousarray(self._scaling.apply_clipped(samples))
         farthest = min(_FARTHEST, float(np.finfo(scaled.dtype).max))

@@ -14,7 +14,8 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from .._engine.batches import BatchConstraint
 from .._engine.parameters import check_count
-from .validation import Table, warn_user
+from .training_data import TrainingData
+from .validation import warn_user
 
 #: Which of several values is taken by its scores in the folds: the best, or one within a standard error.
 RULES = ("best", "one-se")
@@ -120,24 +121,12 @@ def lowest_accepted(best_mean: float, scores_of_best: NDArray[np.float64], rule:
     return best_mean
 
 
-def told_of(
-    table: Table, classes: NDArray[Any], which: NDArray[np.int64] | slice = slice(None)
-) -> tuple[Any, Any, Any, Any]:
-    """What a fit to some of the samples is told: samples, classes, how often they count, batches."""
-    return (
-        table.observed[which],
-        classes[table.codes[which]],
-        None if table.sample_weight is None else table.sample_weight[which],
-        None if table.batch_constraint is None else table.batch_constraint.batches[which],
-    )
-
-
-def has_misses(table: Table, which: NDArray[np.int64]) -> bool:
+def has_misses(data: TrainingData, which: NDArray[np.int64]) -> bool:
     """Whether some of the samples have misses in reach among each other."""
-    if table.batch_constraint is None:
+    if data.batch_constraint is None:
         return True
     part = BatchConstraint(
-        np.unique(table.batch_constraint.batches[which], return_inverse=True)[1],
-        table.batch_constraint.within,
+        np.unique(data.batch_constraint.batches[which], return_inverse=True)[1],
+        data.batch_constraint.within,
     )
-    return bool(part.has_misses(table.codes[which]).any())
+    return bool(part.has_misses(data.codes[which]).any())

@@ -28,9 +28,10 @@ from .._engine.parameters import (
     random_generator,
 )
 from .._engine.threads import Exclusive, one_blas_thread, run_all
-from .meta import MetaTable, MetaWeighter, SingleFitWeighter, weights_of
+from .meta import MetaWeighter, SingleFitWeighter, weights_of
 from .progress import watched
-from .selector import is_share
+from .selector import is_fraction
+from .training_data import TrainingData
 from .validation import label_codes, warn_user
 
 # Clones of an estimator, fitted some at a time.
@@ -41,7 +42,7 @@ SEEDS = 2**31 - 1
 Result = TypeVar("Result")
 
 
-class Hands(NamedTuple):
+class Workers(NamedTuple):
     """Who fits members, and how many of them at a time."""
 
     #: "threads", "joblib", "dask cluster" or "dask threads", for the user to see.
@@ -51,8 +52,8 @@ class Hands(NamedTuple):
     of_table: Mapping[str, Any] = MappingProxyType({})
 
     @classmethod
-    def for_fits(cls, X: Any, n_fits: int, *, ours: bool, n_jobs: int | None) -> Hands:
-        """The hands for so many fits to the rows of X; ``ours``: of this package.
+    def for_fits(cls, X: Any, n_fits: int, *, ours: bool, n_jobs: int | None) -> Workers:
+        """The workers for so many fits to the rows of X; ``ours``: of this package.
 
         Where joblib was told to send its work away (to Dask), so is this; otherwise ours run in threads. A
         table that Dask holds stays where it is: threads here drive fits that are done there.
@@ -95,16 +96,16 @@ def run_some(
     ours: bool,
     n_jobs: int | None,
     X: Any = None,
-    hands: Hands | None = None,
+    workers: Workers | None = None,
 ) -> list[Result | None]:
     """Fit members, some at a time; None in the place of those that a callback did not want.
 
     ``advance`` says that one is done, and hears whether that is enough. Members of this package run in
     threads, ``ours``; others in workers of joblib. ``X``: what they are fitted to parts of, if it may be a
-    table that Dask holds; ``hands``: who fits them, if that is known.
+    table that Dask holds; ``workers``: who fits them, if that is known.
     """
-    hands = hands or Hands.for_fits(X, len(arguments), ours=ours, n_jobs=n_jobs)
-    if hands.backend == "joblib":
+    workers = workers or Workers.for_fits(X, len(arguments), ours=ours, n_jobs=n_jobs)
+    if workers.backend == "joblib":
         return _by_joblib(fit, arguments, advance, n_jobs)
     lock, stopped = Exclusive(), False
 
@@ -119,8 +120,8 @@ def run_some(
         lock.run(tell)
         return fitted
 
-    with hands.waiting():
-        return in_threads(fit_one, arguments, ours=ours, n_threads=hands.n_at_a_time)
+    with workers.waiting():
+        return in_threads(fit_one, arguments, ours=ours, n_threads=workers.n_at_a_time)
 
 
 def in_threads(
@@ -188,10 +189,10 @@ def seeded_clone(estimator: Any, names: list[str], seed: int) -> Any:
     return member.set_params(**{name: int(random.randint(SEEDS)) for name in names})
 
 
-def fit_to_all(meta: SingleFitWeighter, table: MetaTable, seed: int) -> NDArray[np.float64]:
+def fit_to_all(meta: SingleFitWeighter, data: TrainingData, seed: int) -> NDArray[np.float64]:
     """Store a clone fitted to all samples as ``estimator_``, and return its weights."""
     meta.estimator_ = seeded_clone(meta._clone_for_all(), unseeded(meta.estimator), seed)
-    meta.estimator_.fit(table.X, table.y, **table.told_to("estimator"))
+    meta.estimator_.fit(data.X, data.y, **data.metadata_for("estimator"))
     return weights_of(meta.estimator_, meta.n_features_in_)
 
 
@@ -305,7 +306,7 @@ class ResampledWeighter(MetaWeighter):
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
-        if is_share(self.max_samples):
+        if is_fraction(self.max_samples):
             check_number("max_samples", self.max_samples, above=0.0, at_most=1.0)
             if self._subset_size(n_samples) < 2:
                 raise ValueError(
@@ -317,7 +318,7 @@ class ResampledWeighter(MetaWeighter):
 
     def _subset_size(self, n_samples: int) -> int:
         """Number of samples of a member; the integer closest to a·n for a share a."""
-        return round(self.max_samples * n_samples) if is_share(self.max_samples) else int(self.max_samples)
+        return round(self.max_samples * n_samples) if is_fraction(self.max_samples) else int(self.max_samples)
 
     def fit(
         self,
@@ -338,47 +339,47 @@ class ResampledWeighter(MetaWeighter):
         sample_weight: ArrayLike | None,
         groups: ArrayLike | None,
         batches: ArrayLike | None = None,
-    ) -> MetaTable:
+    ) -> TrainingData:
         """Draw the subsets, fit a clone to each, store clones, subsets and weights."""
-        table = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
-        codes = label_codes("groups", groups, table.kept)
-        draws = self._draws(table, codes)
+        data = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
+        codes = label_codes("groups", groups, data.included)
+        draws = self._draws(data, codes)
         with watched(self, total=len(draws)) as progress:
-            fit = partial(_fit_member, self.estimator, unseeded(self.estimator), self._ask, table)
+            fit = partial(_fit_member, self.estimator, unseeded(self.estimator), self._ask, data)
             how: dict[str, Any] = {"ours": self._weighter is not None, "n_jobs": self.n_jobs}
-            hands = Hands.for_fits(table.X, len(draws), **how)
-            _check_room(table, draws, hands.n_at_a_time)
-            self.execution_ = hands.execution
-            fitted = run_some(fit, draws, progress.advance, hands=hands, **how)
+            workers = Workers.for_fits(data.X, len(draws), **how)
+            _check_room(data, draws, workers.n_at_a_time)
+            self.execution_ = workers.execution
+            fitted = run_some(fit, draws, progress.advance, workers=workers, **how)
         done = [(draw.samples, *each) for draw, each in zip(draws, fitted, strict=True) if each is not None]
         self._warn_of_stop(len(done), len(draws), "members")
-        rows = np.flatnonzero(table.kept)
+        rows = np.flatnonzero(data.included)
         self.estimators_samples_ = [rows[samples] for samples, _, _ in done]
         self.estimators_ = [member for _, member, _ in done]
         self.member_weights_ = np.stack([weights for _, _, weights in done])
-        self._n_samples, self._counted, self._groups = table.kept.size, table.kept, None
+        self._n_samples, self._counted, self._groups = data.included.size, data.included, None
         if codes is not None:
-            self._groups = np.full(table.kept.size, -1)
+            self._groups = np.full(data.included.size, -1)
             self._groups[rows] = codes
-        return table
+        return data
 
-    def _draws(self, table: MetaTable, groups: NDArray[np.int64] | None) -> list[Draw]:
+    def _draws(self, data: TrainingData, groups: NDArray[np.int64] | None) -> list[Draw]:
         """Draw the members one after another: more of them leave the first ones as they are."""
         random = random_generator("random_state", self.random_state)
-        size = self._subset_size(table.n_samples)
-        if groups is not None and groups.max() == 0 and size < table.n_samples:
+        size = self._subset_size(data.n_samples)
+        if groups is not None and groups.max() == 0 and size < data.n_samples:
             raise ValueError(
                 f"All samples are of one group, which is kept together:"
                 f" {self._size_name}={self.max_samples!r} of them cannot be drawn."
             )
-        suits = suiting(table)
+        suits = suiting(data)
         draws = []
         for seed in random.randint(SEEDS, size=self.n_estimators):
             of_member = np.random.RandomState(seed)
-            samples = draw_suitable(partial(draw_subset, of_member, table.n_samples, size, groups), suits)
+            samples = draw_suitable(partial(draw_subset, of_member, data.n_samples, size, groups), suits)
             if samples is None:
                 raise ValueError(
-                    f"None of {MOST_DRAWS} subsets of about {size} of {table.n_samples} samples, drawn at"
+                    f"None of {MOST_DRAWS} subsets of about {size} of {data.n_samples} samples, drawn at"
                     f" random, holds two classes and two different samples. A larger"
                     f" {self._size_name} (now {self.max_samples!r}) would help."
                 )
@@ -400,29 +401,29 @@ class ResampledWeighter(MetaWeighter):
 
 
 def _fit_member(
-    estimator: Any, names: list[str], ask: Callable[[Any, int], NDArray[Any]], table: MetaTable, draw: Draw
+    estimator: Any, names: list[str], ask: Callable[[Any, int], NDArray[Any]], data: TrainingData, draw: Draw
 ) -> tuple[Any, NDArray[Any]]:
     """A clone fitted to a subset, and its weights, or what else is asked of it."""
     member = seeded_clone(estimator, names, draw.seed)
-    some = slice(None) if draw.samples.size == table.n_samples else draw.samples
-    y = None if table.y is None else table.y[some]
-    member.fit(table.X[some], y, **table.told_to("estimator", some))
-    return member, ask(member, table.X.shape[1])
+    some = slice(None) if draw.samples.size == data.n_samples else draw.samples
+    y = None if data.y is None else data.y[some]
+    member.fit(data.X[some], y, **data.metadata_for("estimator", some))
+    return member, ask(member, data.X.shape[1])
 
 
-def suiting(table: MetaTable) -> Callable[[NDArray[np.int64]], bool]:
+def suiting(data: TrainingData) -> Callable[[NDArray[np.int64]], bool]:
     """Whether a subset holds two classes, and features that vary, as far as the table does."""
-    several_classes = bool(np.any(table.codes != table.codes[0]))
-    varies = table.ranges is not None and bool(np.any(table.ranges.low != table.ranges.high))
+    several_classes = bool(np.any(data.codes != data.codes[0]))
+    varies = data.ranges is not None and bool(np.any(data.ranges.low != data.ranges.high))
     # One look by the workers tells which rows are equal.
-    rows = table.X.row_hashes if varies and is_dask_table(table.X) else table.X  # type: ignore[attr-defined]
+    rows = data.X.row_hashes if varies and is_dask_table(data.X) else data.X
 
     def suits(samples: NDArray[np.int64]) -> bool:
-        codes = table.codes[samples]
+        codes = data.codes[samples]
         if several_classes and np.all(codes == codes[0]):
             return False
-        if varies and not table.ranges.finite:
-            X = table.X[samples]
+        if varies and not data.ranges.finite:
+            X = data.X[samples]
             return bool(np.any(np.fmin.reduce(X) < np.fmax.reduce(X)))
         # Ends at the first sample that differs.
         return not varies or any(_differ(rows, n, samples[0]) for n in samples[1:])
@@ -437,19 +438,19 @@ def _differ(X: Any, n: int, m: int) -> bool:
     return bool((X[n] != X[m]).any())
 
 
-def _check_room(table: MetaTable, draws: Sequence[Draw], n_at_a_time: int) -> None:
+def _check_room(data: TrainingData, draws: Sequence[Draw], n_at_a_time: int) -> None:
     """Raise if there is no room for the samples of the members, or for what they find."""
-    n_features = table.X.shape[1]
+    n_features = data.X.shape[1]
     check_room(
         8.0 * _N_KEPT * len(draws) * n_features,
         f"The weights of {len(draws)} members for {n_features} features",
         "Fewer members or features would do.",
     )
-    if isinstance(table.X, np.ndarray):
+    if isinstance(data.X, np.ndarray):
         n_samples = max(draw.samples.size for draw in draws)
         check_room(
             # Those that were drawn, and a scaled copy of them.
-            2.0 * n_at_a_time * n_samples * n_features * table.X.itemsize,
+            2.0 * n_at_a_time * n_samples * n_features * data.X.itemsize,
             f"The {n_samples} samples of each of {n_at_a_time} members at a time",
             "n_jobs=1 needs least.",
         )

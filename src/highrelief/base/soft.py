@@ -30,7 +30,7 @@ from .._solvers.fixed_point import (
     unit_positive_part,
 )
 from .progress import watched
-from .validation import Table
+from .training_data import TrainingData
 from .weighter import FeatureWeighter
 
 # Weights where the user chooses no kernel width: what margins tell before and after weights are learned.
@@ -42,13 +42,13 @@ LEARNED_SHARE = 0.5
 FIRST_SHARE = 0.7
 
 
-def first_margin(rows: LocalRows, n_features: int) -> NDArray[np.float64]:
+def first_margin(engine: LocalRows, n_features: int) -> NDArray[np.float64]:
     """ν of Sun 2007, eq. (11), while all weights are equal, over wide neighborhoods, (n_features,).
 
     No sample counts as an outlier (γ = 1), and the misses of each class count by themselves (eq. 20).
     """
     equal = np.full(n_features, 1.0 / n_features)
-    near = rows.soft_neighborhoods(equal, rows.width_for_perplexity(equal, FIRST_SHARE))
+    near = engine.soft_neighborhoods(equal, engine.width_for_perplexity(equal, FIRST_SHARE))
     return near.mean_margin(pooled=False, outliers=False)
 
 
@@ -105,10 +105,12 @@ class SoftWeighter(FeatureWeighter):
         """Whether the misses of all classes are one set, or each class counts by itself."""
         return True
 
-    def _width(self, rows: WithDistances, w: NDArray[np.float64]) -> float:
+    def _width(self, engine: WithDistances, w: NDArray[np.float64]) -> float:
         """σ as the user gave it, or such that neighborhoods under w have the wanted size."""
         if self._automatic:
-            return rows.width_for_perplexity(w, LEARNED_SHARE if self.perplexity is None else self.perplexity)
+            return engine.width_for_perplexity(
+                w, LEARNED_SHARE if self.perplexity is None else self.perplexity
+            )
         return float(self.sigma)
 
     def margins(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -132,9 +134,9 @@ class SoftWeighter(FeatureWeighter):
         margins : array of shape (n_samples,)
             0 for a sample that is alone in its class.
         """
-        rows, _ = self._margin_rows(X, y, batches)
+        engine, _ = self._margin_engine(X, y, batches)
         w = self.feature_importances_  # σ is in the units of the distance under these
-        return rows.soft_neighborhoods(w, self.sigma_).margins(pooled=self._pooled)
+        return engine.soft_neighborhoods(w, self.sigma_).margins(pooled=self._pooled)
 
 
 class ClassMargins(SoftWeighter):
@@ -254,22 +256,22 @@ class RepeatedWeighter(SoftWeighter):
         self._set_iterations(end, complete=whole_schedule, advice=self._advice(end))
         return end.weights
 
-    def _width(self, rows: WithDistances, w: NDArray[np.float64]) -> float:
+    def _width(self, engine: WithDistances, w: NDArray[np.float64]) -> float:
         if self._sigma_at_norm_1 is not None:
             return self._sigma_at_norm_1 * (euclidean_norm(w) or 1.0)
-        return super()._width(rows, w)
+        return super()._width(engine, w)
 
-    def _workspace(self, table: Table) -> Any:
+    def _workspace(self, data: TrainingData) -> Any:
         """Return what repeated fits to one table share: its rows, and what is computed from them once."""
-        return self._rows(table)
+        return self._engine(data)
 
-    def _learn(self, table: Table, workspace: Any, w: NDArray[np.float64]) -> Self:
+    def _learn(self, data: TrainingData, workspace: Any, w: NDArray[np.float64]) -> Self:
         """Iterate from weights w, and store the results."""
         raise NotImplementedError
 
-    def _first_margin(self, rows: LocalRows) -> NDArray[np.float64] | None:
+    def _first_margin(self, engine: LocalRows) -> NDArray[np.float64] | None:
         """What the features tell before weights are learned; None where the user wants no more than these."""
-        return first_margin(rows, self.n_features_in_) if self._parameter_free else None
+        return first_margin(engine, self.n_features_in_) if self._parameter_free else None
 
     @staticmethod
     def _joined(w: NDArray[np.float64], first: NDArray[np.float64] | None) -> NDArray[np.float64]:

@@ -20,11 +20,11 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from .._engine.parameters import check_count, random_generator
 from ..base.abilities import categories_parameter, takes_measurements
-from ..base.categorical import as_columns, chosen_features
+from ..base.categorical import as_columns, categorical_mask
 from ..base.meta import MetaWeighter, fit_inside, innermost, ranked_by, weights_of
 from ..base.progress import watching
 from ..base.resampling import SEEDS, run_some, seeded_clone, unseeded
-from ..base.selector import WeightSelector, falling
+from ..base.selector import WeightSelector, best_first
 from ..base.validation import check_structure, label_codes, refuse_dask, warn_user
 from ..selection.halves import checked_halves, halves, why_not
 
@@ -70,7 +70,7 @@ class Refits:
         chosen = weighting.get_params()[parameter] if parameter else None
         mask = None
         if chosen is not None and isinstance(innermost(weighting), WeightSelector):
-            mask = chosen_features(chosen, as_columns(data.X), feature_names(estimator, data.X))
+            mask = categorical_mask(chosen, as_columns(data.X), feature_names(estimator, data.X))
         return cls(weighting, data, features, mask)
 
     @property
@@ -133,7 +133,7 @@ def best_features(estimator: Any, data: FitData, n_features: int) -> NDArray[np.
         check_is_fitted(innermost(fitted))
     except NotFittedError:
         fitted = clone(fitted).fit(data.X, data.y, **data.fit_params())
-    order = falling(ranked_by(fitted, weights_of(fitted, int(np.shape(data.X)[1]))))
+    order = best_first(ranked_by(fitted, weights_of(fitted, int(np.shape(data.X)[1]))))
     best = [j for j in order[:n_features] if _varies(_safe_indexing(data.X, [int(j)], axis=1))]
     if len(best) < 2:
         raise ValueError(

@@ -15,7 +15,7 @@ from .._engine.parameters import constraints, count, optional
 from .._engine.threads import one_blas_thread
 from .._solvers import scatter
 from ..base.extraction import FeatureExtractor, check_square
-from ..base.validation import Table
+from ..base.training_data import TrainingData
 
 #: Neighbors by default: a fifth of the samples, at least this many.
 FEWEST_NEIGHBORS = 50
@@ -120,13 +120,13 @@ class DANN(FeatureExtractor):
         self : object
             The fitted extractor.
         """
-        table = self._check_fit(X, y, sample_weight)
+        data = self._check_fit(X, y, sample_weight)
         # Neighbors are looked for as if all samples were of one class.
-        rows = self._rows(replace(table, codes=np.zeros_like(table.codes)))
-        sample_weight = rows.sample_weight
+        engine = self._engine(replace(data, codes=np.zeros_like(data.codes)))
+        sample_weight = engine.sample_weight
         self.n_neighbors_ = self._neighbors_among(sample_weight.sum())
-        search = rows.nearest(Neighborhood(self.n_neighbors_ - 1, "euclidean", pooled=True))
-        columns = rows.centered()
+        search = engine.nearest(Neighborhood(self.n_neighbors_ - 1, "euclidean", pooled=True))
+        columns = engine.centered()
         self.solver_ = "dual" if columns.n_samples < columns.n_features else "primal"
         check_square(
             min(columns.n_samples, columns.n_features),
@@ -135,17 +135,17 @@ class DANN(FeatureExtractor):
         )
         if self.solver_ == "dual":
             found = scatter.sample_directions(
-                columns, self._scatter(search, table, sample_weight), self.n_components
+                columns, self._scatter(search, data, sample_weight), self.n_components
             )
         else:
-            S = self._scatter(search, table, sample_weight, columns.matrix())
+            S = self._scatter(search, data, sample_weight, columns.matrix())
             found = scatter.matrix_directions(S, columns, self.n_components)
         if not found.eigenvalues.size:
             raise ValueError(
                 f"No neighborhood of n_neighbors={self.n_neighbors_} samples has classes with different"
                 " means: DANN finds no direction. More neighbors may help."
             )
-        self.execution_ = rows.execution() | search.describe()
+        self.execution_ = engine.execution() | search.describe()
         mean = found._replace(eigenvalues=found.eigenvalues / sample_weight.sum())
         return self._set_components(mean, 1.0)
 
@@ -156,14 +156,14 @@ class DANN(FeatureExtractor):
     def _scatter(
         self,
         search: NearestPass,
-        table: Table,
+        data: TrainingData,
         sample_weight: NDArray[np.float64],
         X: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
         """N·B̄; without X the matrix M of N·B̄ = XᵀMX, one row per sample."""
-        size = table.codes.size if X is None else X.shape[1]
+        size = data.codes.size if X is None else X.shape[1]
         total = np.zeros((size, size))
-        members = [np.flatnonzero(table.codes == c) for c in range(self.classes_.size)]
+        members = [np.flatnonzero(data.codes == c) for c in range(self.classes_.size)]
         with one_blas_thread():
             for samples, P in self._neighborhoods(search):
                 times = np.sqrt(sample_weight[samples])[:, np.newaxis]

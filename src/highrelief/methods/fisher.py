@@ -11,7 +11,8 @@ from .._engine.columns import Moments
 from .._engine.scaling import BLOCK_BYTES, Scaling
 from .._engine.threads import even_ranges
 from ..base.progress import with_callbacks
-from ..base.validation import Table, is_sparse
+from ..base.training_data import TrainingData
+from ..base.validation import is_sparse
 from ..base.weighter import FeatureWeighter
 
 
@@ -106,12 +107,12 @@ class FisherScore(FeatureWeighter):
         self : object
             The fitted weighter.
         """
-        table = self._check_fit(X, y, sample_weight)
-        sample_weight = np.ones(table.codes.size) if table.sample_weight is None else table.sample_weight
-        if table.class_weights is not None:
-            sample_weight = sample_weight * table.class_weights[table.codes]
-        sizes = np.bincount(table.codes, weights=sample_weight)  # n_c
-        centers, within = _centers_and_scatter(table, sample_weight, sizes)  # μ_c, and Σ n_c σ_c²
+        data = self._check_fit(X, y, sample_weight)
+        sample_weight = np.ones(data.codes.size) if data.sample_weight is None else data.sample_weight
+        if data.class_weights is not None:
+            sample_weight = sample_weight * data.class_weights[data.codes]
+        sizes = np.bincount(data.codes, weights=sample_weight)  # n_c
+        centers, within = _centers_and_scatter(data, sample_weight, sizes)  # μ_c, and Σ n_c σ_c²
         mean = sizes @ centers / sizes.sum()
         between = sizes @ (centers - mean) ** 2
         smallest = sample_weight.sum() * np.finfo(np.float64).eps ** 2
@@ -119,21 +120,21 @@ class FisherScore(FeatureWeighter):
 
 
 def _centers_and_scatter(
-    table: Table, sample_weight: NDArray[np.float64], sizes: NDArray[np.number]
+    data: TrainingData, sample_weight: NDArray[np.float64], sizes: NDArray[np.number]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Means of the classes, (n_classes, n_features), and the scatter around them, (n_features,).
 
     In the units of the range: no digits are lost far from 0, and no square overflows.
     """
-    inside = Scaling.to_range(table.ranges.low, table.ranges.high)
-    n_features = table.X.shape[1]
+    inside = Scaling.to_range(data.ranges.low, data.ranges.high)
+    n_features = data.X.shape[1]
     centers, within = np.empty((sizes.size, n_features)), np.zeros(n_features)
-    n_blocks = 1 if is_sparse(table.X) else -(-table.X.size * 8 // BLOCK_BYTES)
+    n_blocks = 1 if is_sparse(data.X) else -(-data.X.size * 8 // BLOCK_BYTES)
     for start, end in even_ranges(n_features, n_blocks):
         part = slice(start, end)
-        X, scaling = (table.X, inside) if n_blocks == 1 else (table.X[:, part], inside.of(part))
+        X, scaling = (data.X, inside) if n_blocks == 1 else (data.X[:, part], inside.of(part))
         for c in range(sizes.size):
-            of_class = table.codes == c
+            of_class = data.codes == c
             centers[c, part], around = _center_and_scatter(
                 X[of_class], scaling, sample_weight[of_class], sizes[c]
             )

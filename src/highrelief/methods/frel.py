@@ -16,6 +16,7 @@ from .._kernels import descent
 from .._solvers.losses import HingeLoss, LogLoss, Minimum, SquareExpLoss, SquareLoss
 from .._solvers.minimizers import minimize_l1, minimize_l2
 from ..base.progress import watched, with_callbacks
+from ..base.selector import WeighterTags
 from ..base.validation import warn_user
 from ..base.weighter import FeatureWeighter
 
@@ -57,7 +58,7 @@ class _FitBySolver:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
             return self._counting
-        chosen = self._in_order if instance._order_dependent else self._counting
+        chosen = self._counting if instance.solver == "exact" else self._in_order
         return chosen.__get__(instance, owner)
 
 
@@ -197,15 +198,15 @@ class FREL(FeatureWeighter):
 
     _allows_missing = True
 
-    @property
-    def _refuses_dask(self) -> str | None:  # type: ignore[override]
+    def _dask_refusal(self) -> str | None:
         if self.solver == "exact":
             return None
         return "Algorithm 1 visits one sample after the other; solver='exact' works where the table lies."
 
-    @property
-    def _order_dependent(self) -> bool:  # type: ignore[override]
-        return self.solver != "exact"
+    def __sklearn_tags__(self) -> WeighterTags:
+        tags = super().__sklearn_tags__()
+        tags.order_dependent = self.solver != "exact"
+        return tags
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
@@ -272,14 +273,14 @@ class FREL(FeatureWeighter):
         sample_weight: ArrayLike | None = None,
         batches: ArrayLike | None = None,
     ) -> Self:
-        table = self._check_fit(X, y, sample_weight, batches)
-        rows = self._rows(table)
-        search = rows.nearest(Neighborhood(1, pooled=True))
+        data = self._check_fit(X, y, sample_weight, batches)
+        engine = self._engine(data)
+        search = engine.nearest(Neighborhood(1, pooled=True))
         with watched(self, total=search.n_reports + 1) as progress:
             near = search.sample_margins(
                 progress.advance, apart=self.loss in APART, gaps=self.loss in WITH_MARGIN
             )
-            loss = self._loss_of(near, rows.weights)
+            loss = self._loss_of(near, engine.weights)
             if not near.counts.any():
                 end = Minimum(np.zeros(self.n_features_in_), np.nan, 0)
             elif self.solver == "sgd":
@@ -291,7 +292,7 @@ class FREL(FeatureWeighter):
         self._set_weights(end.weights)
         self.objective_ = loss.value(near.rows @ self.feature_weights_) + self.alpha * self._size_of_weights
         self.residual_, self.n_steps_ = end.residual, end.n_steps
-        self.execution_ = rows.execution() | search.describe()
+        self.execution_ = engine.execution() | search.describe()
         if end.residual > _NOT_REACHED:
             warn_user(
                 f"FREL did not reach the minimum: its conditions are missed by {end.residual:.2g},"
@@ -352,5 +353,5 @@ class FREL(FeatureWeighter):
         margins : array of shape (n_samples,)
             0 for a sample that is alone in its class.
         """
-        rows, _ = self._margin_rows(X, y, batches)
-        return rows.nearest(Neighborhood(1, pooled=True)).rows() @ self.feature_weights_
+        engine, _ = self._margin_engine(X, y, batches)
+        return engine.nearest(Neighborhood(1, pooled=True)).rows() @ self.feature_weights_

@@ -16,7 +16,8 @@ from .._kernels import gflip
 from .._kernels.packing import PADDING, class_layout
 from ..base.euclidean import EuclideanWeighter
 from ..base.progress import Progress, watched, with_callbacks
-from ..base.validation import Table, warn_user
+from ..base.training_data import TrainingData
+from ..base.validation import warn_user
 
 # A set of features that changes by one at a time, and the score of its margins.
 
@@ -25,7 +26,7 @@ from ..base.validation import Table, warn_user
 UTILITIES = {"linear": gflip.LINEAR, "sigmoid": gflip.SIGMOID, "zero-one": gflip.ZERO_ONE}
 #: Bits that a sum of squared differences may have; two numbers hold 106.
 _BITS = 104
-#: Growth of a score, and a margin, that is smaller than this, relatively, is a rounding of the table's.
+#: Growth of a score, and a margin, that is smaller than this, relatively, is rounding error of X.
 _TIED = 1e-12
 
 
@@ -114,7 +115,7 @@ class FeatureSet:
     Parameters
     ----------
     columns : ClassedColumns
-        The table.
+        The scaled features.
     utility : str
         What is summed over the samples, of their margins.
     beta : float
@@ -142,16 +143,16 @@ class FeatureSet:
 
     def margins(self) -> NDArray[np.float64]:
         """½(‖x − NM‖ − ‖x − NH‖) of every row of the columns; 0 without a hit or a miss."""
-        table = self._columns
-        nothing = np.zeros(table.n_rows)
+        columns = self._columns
+        nothing = np.zeros(columns.n_rows)
         gflip.score_after_flip(
             nothing,
             True,
             self._high,
             self._low,
-            table.starts,
-            table.ends,
-            table.sample_weight,
+            columns.starts,
+            columns.ends,
+            columns.sample_weight,
             self._matrix,
             *self._utility,
             *self._nearest,
@@ -172,13 +173,13 @@ class FeatureSet:
 
     def sweep(self, order: NDArray[np.int64]) -> int:
         """Try the features in this order, flip what makes the score grow; returns the number of flips."""
-        table = self._columns
+        columns = self._columns
         return gflip.sweep(
-            table.values,
+            columns.values,
             order,
-            table.starts,
-            table.ends,
-            table.sample_weight,
+            columns.starts,
+            columns.ends,
+            columns.sample_weight,
             self._matrix,
             *self._utility,
             self._high,
@@ -193,15 +194,15 @@ class FeatureSet:
 
         In so many pieces that an interrupt is answered in between.
         """
-        table = self._columns
-        losses = np.zeros(table.n_features)
+        columns = self._columns
+        losses = np.zeros(columns.n_features)
         for piece in np.array_split(np.flatnonzero(self.members), n_pieces):
             gflip.score_losses(
-                table.values,
+                columns.values,
                 piece,
-                table.starts,
-                table.ends,
-                table.sample_weight,
+                columns.starts,
+                columns.ends,
+                columns.sample_weight,
                 self._matrix,
                 *self._utility,
                 self._high,
@@ -378,9 +379,9 @@ class GFlip(EuclideanWeighter):
         self : object
             The fitted weighter.
         """
-        table = self._check_fit(X, y, sample_weight)
+        data = self._check_fit(X, y, sample_weight)
         varies = np.flatnonzero(~self._constant)
-        columns = self._columns(table, varies)
+        columns = self._columns(data, varies)
         n_runs = self.n_restarts if self.shuffle else 1
         at_once = min(n_runs, self._n_threads)
         columns.check_memory(at_once + (n_runs > at_once))  # the best so far stays
@@ -401,9 +402,9 @@ class GFlip(EuclideanWeighter):
         assert best is not None
         return self._set_found(best, varies, pieces, stopped)
 
-    def _columns(self, table: Table, varies: NDArray[np.int64]) -> ClassedColumns:
-        scaled = self._scaled(table.X, varies).astype(np.float64, copy=False)
-        columns = ClassedColumns(scaled, table.codes, table.sample_weight)
+    def _columns(self, data: TrainingData, varies: NDArray[np.int64]) -> ClassedColumns:
+        scaled = self._scaled(data.X, varies).astype(np.float64, copy=False)
+        columns = ClassedColumns(scaled, data.codes, data.sample_weight)
         if self.scale is None and columns.least_steps < _FEW_STEPS:
             warn_user(
                 "With scale=None the ranges of the features of X differ so much that GFlip, which rounds"

@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from .._engine.distances import merge_ties
 from .._engine.hyperplanes import ClassHyperplanes
 from .._engine.parameters import constraints, count, number
-from ..base.validation import PRECISIONS, ClassTableMixin, refuse_dask, validate_data
+from ..base.validation import FLOAT_TYPES, ValidationMixin, refuse_dask, validate_data
 
 
-class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
+class HKNNClassifier(ClassifierMixin, ValidationMixin, BaseEstimator):
     r"""HKNN: k nearest neighbors of every class, and the hyperplane through them that passes nearest by.
 
     With few samples in many dimensions a class is known by points that are far apart, and whose point is the
@@ -109,10 +109,10 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
         self : object
             The fitted classifier.
         """
-        table = self._check_fit(X, y, sample_weight)
+        data = self._check_fit(X, y, sample_weight)
         # A constant feature has no scale to measure new samples by.
         ignored = None if self.scale is None else self._constant
-        self._references = ClassHyperplanes(table.X, self._scaling, table.codes, table.sample_weight, ignored)
+        self._references = ClassHyperplanes(data.X, self._scaling, data.codes, data.sample_weight, ignored)
         return self
 
     def hyperplane_distances(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -131,7 +131,7 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
         check_is_fitted(self)
         refuse_dask(X, type(self).__name__)
         self._check_parameters(0)
-        samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
+        samples = validate_data(self, X, dtype=FLOAT_TYPES, reset=False)
         references = self._references
         distances = references.distances(samples, int(self.n_neighbors), float(self.alpha), self._n_threads)
         return merge_ties(distances, references.tie_tolerance)
@@ -193,7 +193,7 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
         distances = self.hyperplane_distances(X)
         return self.classes_[np.argmin(distances, axis=1)]
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self.__dict__.pop("_references", None)
 
     def __sklearn_is_fitted__(self) -> bool:

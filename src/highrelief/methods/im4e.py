@@ -18,13 +18,13 @@ from .._engine.distances import merge_ties, tie_tolerance
 from .._engine.engine import LocalRows
 from .._engine.parameters import constraints, number, one_of, optional, positive_or
 from .._solvers.fixed_point import simplex_positive_part, simplex_projection, unit_positive_part
-from ..base.folds import check_folds, has_misses, told_of, usable_folds
+from ..base.folds import check_folds, has_misses, usable_folds
 from ..base.progress import with_callbacks
-from ..base.selector import by_rows, compared_columns
+from ..base.selector import check_columns, map_row_blocks
 from ..base.soft import RepeatedWeighter, WithDistances
+from ..base.training_data import TrainingData
 from ..base.validation import (
-    PRECISIONS,
-    Table,
+    FLOAT_TYPES,
     assert_all_finite,
     is_dask_backed,
     label_codes,
@@ -172,8 +172,9 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     # Nothing is squared.
     _widest = (1e290, 1e30)
 
-    @property
-    def _refuses_dask(self) -> str | None:  # type: ignore[override]
+    _refuses_dask = None
+
+    def _dask_refusal(self) -> str | None:
         return "sigma='path' cuts folds of tables in memory." if self.sigma == "path" else None
 
     _random_norm = 1
@@ -253,7 +254,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         batches : array-like of shape (n_samples,), default=None
             The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
             neighbors are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
-            contributes nothing. The classifier takes the samples as one table, scaled as a whole.
+            contributes nothing. The classifier takes the samples as one data, scaled as a whole.
         groups : array-like of shape (n_samples,), default=None
             For ``sigma="path"``: samples of the same group (such as those of one patient) are in one fold of
             the inner cross-validation.
@@ -263,19 +264,19 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         self : object
             The fitted weighter and classifier.
         """
-        table = self._check_fit(X, y, sample_weight, batches)
+        data = self._check_fit(X, y, sample_weight, batches)
         w = self._first_weights()
         if self.sigma == "path":
-            self.sigma_, w = self._best_of_path(table, w, label_codes("groups", groups, table.kept))
+            self.sigma_, w = self._best_of_path(data, w, label_codes("groups", groups, data.included))
         elif not self._automatic:
             self.sigma_ = float(self.sigma)
-        return self._learn(table, self._workspace(table), w)
+        return self._learn(data, self._workspace(data), w)
 
-    def _learn(self, table: Table, rows: LocalRows, w: NDArray[np.float64]) -> Self:
+    def _learn(self, data: TrainingData, engine: LocalRows, w: NDArray[np.float64]) -> Self:
         """Algorithm 1 from weights w on, with the width in ``sigma_``."""
-        weights = rows.weights
+        weights = engine.weights
         n_samples = float(weights.sum())
-        first = self._first_margin(rows)
+        first = self._first_margin(engine)
         course = _Course(
             n_samples if self.alpha is None else float(self.alpha),
             # N rounded terms, of either sign, are off by √N roundings.
@@ -283,8 +284,8 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         )
 
         def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:
-            sigma = self._width(rows, w)
-            near = rows.soft_neighborhoods(w, sigma)  # α, β of eqs. (5), (6)
+            sigma = self._width(engine, w)
+            near = engine.soft_neighborhoods(w, sigma)  # α, β of eqs. (5), (6)
             course.look_at(*near.entropies(), weights, sigma / w.sum())
             if self.loss == "log":
                 course.add_log_cost(near.log_inlier, weights, w)
@@ -307,10 +308,10 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         self.cost_ = np.array(course.cost[: len(self.history_)])
         self.hit_entropy_ = np.array(course.hit_entropy[: len(self.history_)])
         self.miss_entropy_ = np.array(course.miss_entropy[: len(self.history_)])
-        return self._set_fitted(table, rows, self._joined(w, first))
+        return self._set_fitted(data, engine, self._joined(w, first))
 
-    def _first_margin(self, rows: LocalRows) -> NDArray[np.float64] | None:
-        return None if self.w_step == "exact" or self.sparsity > 0.0 else super()._first_margin(rows)
+    def _first_margin(self, engine: LocalRows) -> NDArray[np.float64] | None:
+        return None if self.w_step == "exact" or self.sparsity > 0.0 else super()._first_margin(engine)
 
     def _next_weights(self, course: _Course) -> NDArray[np.float64] | None:
         """From 2λv to weights; None where no feature has a positive margin."""
@@ -324,59 +325,59 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         w[varies] = simplex_projection((course.margin[varies] - largest) / (2.0 * course.alpha))
         return w
 
-    def _forget(self) -> None:
-        super()._forget()
+    def _reset(self) -> None:
+        super()._reset()
         for name in ("sigma_path_", "cv_scores_"):
             self.__dict__.pop(name, None)
 
-    def _width(self, rows: WithDistances, w: NDArray[np.float64]) -> float:
-        return super()._width(rows, w) if self._automatic else self.sigma_
+    def _width(self, engine: WithDistances, w: NDArray[np.float64]) -> float:
+        return super()._width(engine, w) if self._automatic else self.sigma_
 
-    def _set_fitted(self, table: Table, rows: LocalRows, w: NDArray[np.float64]) -> Self:
+    def _set_fitted(self, data: TrainingData, engine: LocalRows, w: NDArray[np.float64]) -> Self:
         """Store the weights at sum 1, the width under them, and the samples in the space they make."""
         on_simplex = simplex_positive_part(w)
         self._set_weights(w if on_simplex is None else on_simplex)
-        self.sigma_ = self._width(rows, self.feature_weights_)
+        self.sigma_ = self._width(engine, self.feature_weights_)
         active = np.flatnonzero(self.feature_weights_ > 0.0)
         self._references = ClassDistances(
-            _with_gaps(table, active),
+            _with_gaps(data, active),
             self._scaling.of(active),
-            table.codes,
+            data.codes,
             self.feature_weights_[active],
             self.sigma_,
-            table.sample_weight,
+            data.sample_weight,
         )
-        self.execution_ = rows.execution(soft=True)
+        self.execution_ = engine.execution(soft=True)
         return self
 
     # The paper's choice of σ
 
     def _best_of_path(
-        self, table: Table, w: NDArray[np.float64], groups: NDArray[np.int64] | None
+        self, data: TrainingData, w: NDArray[np.float64], groups: NDArray[np.int64] | None
     ) -> tuple[float, NDArray[np.float64]]:
         """The width that classifies best, ties to the larger, and the weights of the one before it."""
         self.sigma_path_ = SIGMA_PATH.copy()
-        sample_weight = np.ones(len(table.X)) if table.sample_weight is None else table.sample_weight
+        sample_weight = np.ones(len(data.X)) if data.sample_weight is None else data.sample_weight
         right, tried = np.zeros(SIGMA_PATH.size), 0.0
-        for fitted, left_out in usable_folds(self.cv, table.X, table.codes, table.kept, groups):
-            if not has_misses(table, fitted):
+        for fitted, left_out in usable_folds(self.cv, data.X, data.codes, data.included, groups):
+            if not has_misses(data, fitted):
                 continue
-            path = self._down_the_path(table, fitted, w, SIGMA_PATH)
+            path = self._down_the_path(data, fitted, w, SIGMA_PATH)
             for place, model in enumerate(path):
-                told = model.predict(table.observed[left_out])
-                right[place] += sample_weight[left_out] @ (told == self.classes_[table.codes[left_out]])
+                correct = model.predict(data.observed[left_out]) == data.y[left_out]
+                right[place] += sample_weight[left_out] @ correct
             tried += sample_weight[left_out].sum()
         self.cv_scores_ = right / tried if tried > 0.0 else np.full(SIGMA_PATH.size, np.nan)
         if not tried > 0.0:
             warn_user("No fold of cv leaves two classes to fit: sigma=1.0 is taken.", UserWarning)
         best = int(np.argmax(right))
-        for model in self._down_the_path(table, np.arange(len(table.X)), w, SIGMA_PATH[:best]):
+        for model in self._down_the_path(data, np.arange(len(data.X)), w, SIGMA_PATH[:best]):
             w = model.feature_weights_ if model.feature_weights_.any() else w
         return float(SIGMA_PATH[best]), w
 
     def _down_the_path(
         self,
-        table: Table,
+        data: TrainingData,
         which: NDArray[np.int64],
         w: NDArray[np.float64],
         widths: NDArray[np.float64],
@@ -385,13 +386,13 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         model = type(self)(**{**self.get_params(deep=False), "sigma": 1.0, "verbose": 0})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what the whole fit is told of, if it happens there
-            part = model._check_fit(*told_of(table, self.classes_, which))
-            rows = model._workspace(part)
+            part = model._check_fit(**data.fit_arguments(which))
+            engine = model._workspace(part)
         for width in widths:
             model.sigma_ = float(width)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                model._learn(part, rows, w)
+                model._learn(part, engine, w)
             yield model
             w = model.feature_weights_ if model.feature_weights_.any() else w
 
@@ -414,23 +415,23 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         check_is_fitted(self)
         active = self.feature_weights_ > 0.0
         if is_dask_backed(X):
-            psi = self._expected_where_held(X, active)
+            psi = self._expected_of_dask(X, active)
         else:
-            samples = validate_data(self, X, dtype=PRECISIONS, ensure_all_finite="allow-nan", reset=False)
+            samples = validate_data(self, X, dtype=FLOAT_TYPES, ensure_all_finite="allow-nan", reset=False)
             psi = self._references.expected(samples[:, active], self._n_threads)
         return merge_ties(psi, tie_tolerance(self._scaling.offset.dtype))
 
-    def _expected_where_held(self, X: Any, active: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Ψ of samples that Dask holds: of some rows at a time, and of the features that weigh something."""
+    def _expected_of_dask(self, X: Any, active: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return Ψ of the rows of a Dask collection, computed on the workers."""
         if not is_dask_table(X):
-            compared_columns(self, X)
+            check_columns(self, X)
         references, name = self._references, type(self).__name__
 
         def of_rows(samples: NDArray[Any]) -> NDArray[np.float64]:
             assert_all_finite(samples, allow_nan=True, estimator_name=name, input_name="X")
             return references.expected(samples, 1)
 
-        return by_rows(X, active, of_rows)
+        return map_row_blocks(X, active, of_rows)
 
     def assignment_loss(self, X: ArrayLike) -> NDArray[np.float64]:
         """Loss of assigning samples to each class (eq. 11), Ψ_c − Σ_{c' ≠ c} Ψ_c'.
@@ -506,10 +507,10 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
             )
 
 
-def _with_gaps(table: Table, features: NDArray[np.int64]) -> NDArray[np.floating]:
+def _with_gaps(data: TrainingData, features: NDArray[np.int64]) -> NDArray[np.floating]:
     """Some features of a table, with NaN where values are missing."""
-    missing_mask = None if table.missing_mask is None else table.missing_mask.of_features(features)
-    X = table.X[:, features]
+    missing_mask = None if data.missing_mask is None else data.missing_mask.of_features(features)
+    X = data.X[:, features]
     return X if missing_mask is None else missing_mask.restore_nan(X)
 
 

@@ -11,7 +11,7 @@ from .._engine.engine import LocalRows
 from .._solvers.fixed_point import unit_positive_part
 from ..base.progress import with_callbacks
 from ..base.soft import ClassMargins, RepeatedWeighter
-from ..base.validation import Table
+from ..base.training_data import TrainingData
 
 
 class IRelief(ClassMargins, RepeatedWeighter):
@@ -209,23 +209,23 @@ class IRelief(ClassMargins, RepeatedWeighter):
         self : object
             The fitted weighter.
         """
-        table = self._check_fit(X, y, sample_weight, batches)
-        return self._learn(table, self._workspace(table), self._first_weights())  # (1)
+        data = self._check_fit(X, y, sample_weight, batches)
+        return self._learn(data, self._workspace(data), self._first_weights())  # (1)
 
-    def _learn(self, table: Table, rows: LocalRows, w: NDArray[np.float64]) -> Self:
+    def _learn(self, data: TrainingData, engine: LocalRows, w: NDArray[np.float64]) -> Self:
         """The iteration of Fig. 2, from weights w on."""
-        first = self._first_margin(rows)
+        first = self._first_margin(engine)
 
         def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:
-            sigma = self._width(rows, w)
-            near = rows.soft_neighborhoods(w, sigma)  # (3), (4): P_m, P_h, P_o of eqs. (8), (9), (10)
+            sigma = self._width(engine, w)
+            near = engine.soft_neighborhoods(w, sigma)  # (3), (4): P_m, P_h, P_o of eqs. (8), (9), (10)
             nu = near.mean_margin(  # eq. (11)
                 pooled=self._pooled, outliers=self._doubts, only_positive=True
             )
             return unit_positive_part(nu)  # (5): eq. (12)
 
         w = self._repeat(step, w)  # (2), (6), (7): until ‖w⁽ᵗ⁾ − w⁽ᵗ⁻¹⁾‖ < θ
-        return self._set_fitted(table, rows, self._joined(w, first))
+        return self._set_fitted(data, engine, self._joined(w, first))
 
     @property
     def _pooled(self) -> bool:
@@ -236,14 +236,14 @@ class IRelief(ClassMargins, RepeatedWeighter):
         """Whether likely outliers count less."""
         return not self._parameter_free if self.outliers is None else self.outliers
 
-    def _set_fitted(self, table: Table, rows: LocalRows, w: NDArray[np.float64]) -> Self:
+    def _set_fitted(self, data: TrainingData, engine: LocalRows, w: NDArray[np.float64]) -> Self:
         """Store the weights at unit norm, and the width and the outliers under them."""
         unit = unit_positive_part(w)  # a mean of unit vectors is shorter
         self._set_weights(w if unit is None else unit)
-        self.sigma_ = self._width(rows, self.feature_weights_)
-        self.outlier_proba_ = np.full(table.kept.size, np.nan)
-        self.outlier_proba_[table.kept] = (
-            1.0 - rows.soft_neighborhoods(self.feature_weights_, self.sigma_).inlier
+        self.sigma_ = self._width(engine, self.feature_weights_)
+        self.outlier_proba_ = np.full(data.included.size, np.nan)
+        self.outlier_proba_[data.included] = (
+            1.0 - engine.soft_neighborhoods(self.feature_weights_, self.sigma_).inlier
         )
-        self.execution_ = rows.execution(soft=True)
+        self.execution_ = engine.execution(soft=True)
         return self

@@ -152,18 +152,18 @@ class LFE(FeatureExtractor):
         self : object
             The fitted extractor.
         """
-        table = self._check_fit(X, y, sample_weight)
-        rows = self._rows(table)
-        search = rows.nearest(Neighborhood(self.n_neighbors, self.metric, pooled=True))
+        data = self._check_fit(X, y, sample_weight)
+        engine = self._engine(data)
+        search = engine.nearest(Neighborhood(self.n_neighbors, self.metric, pooled=True))
         shares = search.all_shares()
         if not shares.nnz:
             raise ValueError("No class in y has two samples: without hits there are no margins.")
         # Eqs. (3.5) and (3.6) of Sun and Wu 2008: Σ_mh is a sum over pairs of neighbors, and so XᵀLX.
-        found = self._directions(rows.centered(), scatter.laplacian(shares))
+        found = self._directions(engine.centered(), scatter.laplacian(shares))
         if not found.eigenvalues.size:
             raise ValueError(
                 "No direction has a positive margin: in all of them samples are nearer to other classes than"
-                f" to their own (n_samples = {len(table.X)}, n_features = {self.n_features_in_},"
+                f" to their own (n_samples = {len(data.X)}, n_features = {self.n_features_in_},"
                 f" n_neighbors={self.n_neighbors}). More neighbors, or other features, may help."
             )
         # Eqs. (3.13) and (3.14).
@@ -173,7 +173,7 @@ class LFE(FeatureExtractor):
         share = found.eigenvalues[: len(found.vectors)] / power
         self.discriminant_power_ = float(power)
         self.discriminant_power_ratio_ = share**2
-        self.execution_ = rows.execution() | search.describe()
+        self.execution_ = engine.execution() | search.describe()
         return self._set_components(found, np.sqrt(share))
 
     def _chosen_solver(self, n_samples: int, n_features: int) -> str:
@@ -200,7 +200,7 @@ class LFE(FeatureExtractor):
             return scatter.arpack_directions(columns, L, self.n_components)
         return scatter.feature_directions(columns, L, self.n_components)
 
-    _large = ("metric_",)
+    _large_properties = ("metric_",)
 
     @property
     def metric_(self) -> NDArray[np.float64]:
@@ -213,19 +213,3 @@ class LFE(FeatureExtractor):
             "components_ holds the same: metric_ is components_.T @ components_.",
         )
         return self.components_.T @ self.components_
-
-    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
-        """What scikit-learn's view lists, but for W: to look at an extractor must not make gigabytes."""
-        without = object.__new__(_WithoutMetric)
-        without.__dict__.update(self.__dict__)
-        attributes = super(LFE, without)._get_fitted_attr_html(doc_link)
-        if attributes:
-            del attributes["metric_"]
-            attributes.estimator_class = type(self)
-        return attributes
-
-
-class _WithoutMetric(LFE):
-    """Stands in for an extractor whose attributes are all asked for."""
-
-    metric_ = None  # type: ignore[assignment]

@@ -163,8 +163,8 @@ class LHRelief(FeatureWeighter):
         self : object
             The fitted weighter.
         """
-        rows = self._rows(self._check_fit(X, y, sample_weight))
-        planes = self._hyperplanes(rows)
+        engine = self._engine(self._check_fit(X, y, sample_weight))
+        planes = self._hyperplanes(engine)
 
         def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:
             z = planes.mean_margin(w)  # eqs. (4) and (5), under w
@@ -174,7 +174,7 @@ class LHRelief(FeatureWeighter):
         with watched(self, total=self.max_iter) as progress:
             end = fixed_point(step, start, max_iter=self.max_iter, tol=self.tol, report=progress.advance)
         self._set_iterations(end, complete=False, advice="LHR often does not: see what other max_iter give.")
-        self.execution_ = rows.execution() | planes.describe()
+        self.execution_ = engine.execution() | planes.describe()
         return self._set_weights(end.weights)
 
     def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
@@ -195,8 +195,8 @@ class LHRelief(FeatureWeighter):
         margins : array of shape (n_samples,)
             0 for a sample that is alone in its class.
         """
-        rows, w = self._margin_rows(X, y)
-        return self._hyperplanes(rows).margins(w)
+        engine, w = self._margin_engine(X, y)
+        return self._hyperplanes(engine).margins(w)
 
-    def _hyperplanes(self, rows: LocalRows) -> LocalHyperplanes:
-        return rows.local_hyperplanes(self.n_neighbors, float(self.alpha))
+    def _hyperplanes(self, engine: LocalRows) -> LocalHyperplanes:
+        return engine.local_hyperplanes(self.n_neighbors, float(self.alpha))

@@ -12,7 +12,7 @@ from .._engine.neighbors import Neighborhood
 from .._engine.parameters import constraints, count
 from .._kernels import descent
 from ..base.progress import watched, with_callbacks
-from ..base.validation import Table
+from ..base.training_data import TrainingData
 from ..base.weighter import FeatureWeighter
 
 
@@ -125,22 +125,22 @@ class Lmba(FeatureWeighter):
 
         A factor of its loss would not do: the step does not depend on the size of the slope.
         """
-        table = self._check_fit(X, y)
+        data = self._check_fit(X, y)
         lengths = np.asarray(shares, dtype=np.float64)
-        if lengths.shape != (len(table.X),):
-            raise ValueError(f"shares has the shape {lengths.shape}, but there are {len(table.X)} samples.")
+        if lengths.shape != (len(data.X),):
+            raise ValueError(f"shares has the shape {lengths.shape}, but there are {len(data.X)} samples.")
         if not (np.isfinite(lengths) & (lengths >= 0.0)).all():
             raise ValueError("shares must be finite and at least 0.")
-        return self._descend(table, lengths)
+        return self._descend(data, lengths)
 
-    def _descend(self, table: Table, shares: NDArray[np.float64] | None = None) -> Self:
+    def _descend(self, data: TrainingData, shares: NDArray[np.float64] | None = None) -> Self:
         """Take the steps, of the length n·s_i for shares s_i of the samples; None: all the same."""
-        n = len(table.X)
-        rows = self._rows(table)
-        search = rows.local_nearest(Neighborhood(self.n_neighbors, pooled=True))
+        n = len(data.X)
+        engine = self._engine(data)
+        search = engine.local_nearest(Neighborhood(self.n_neighbors, pooled=True))
         with watched(self, total=search.n_reports + 1) as progress:
             pairs = search.pairs(progress.advance)
-            columns = Columns(table.X, self._scaling, table.ranges)
+            columns = Columns(data.X, self._scaling, data.ranges)
             array, first = columns.block(0, columns.n_features)
             w = np.where(self._constant, 0.0, 1.0)
             descent.descend_pairs(
@@ -155,7 +155,7 @@ class Lmba(FeatureWeighter):
                 w,
             )
             progress.advance()
-        self.execution_ = rows.execution() | search.describe()
+        self.execution_ = engine.execution() | search.describe()
         return self._set_weights(w if pairs.n_pairs.any() else np.zeros_like(w))
 
     def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
@@ -176,5 +176,5 @@ class Lmba(FeatureWeighter):
         margins : array of shape (n_samples,)
             0 for a sample that is alone in its class.
         """
-        rows, _ = self._margin_rows(X, y)
-        return rows.nearest(Neighborhood(self.n_neighbors, pooled=True)).rows() @ self.feature_weights_
+        engine, _ = self._margin_engine(X, y)
+        return engine.nearest(Neighborhood(self.n_neighbors, pooled=True)).rows() @ self.feature_weights_

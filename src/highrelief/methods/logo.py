@@ -14,7 +14,8 @@ from .._solvers.fixed_point import unit_positive_part
 from .._solvers.minimizers import sparse_logistic
 from ..base.progress import with_callbacks
 from ..base.soft import RepeatedWeighter
-from ..base.validation import Table, warn_user
+from ..base.training_data import TrainingData
+from ..base.validation import warn_user
 
 
 class LOGO(RepeatedWeighter):
@@ -198,19 +199,19 @@ class LOGO(RepeatedWeighter):
         self : object
             The fitted weighter.
         """
-        table = self._check_fit(X, y, sample_weight, batches)
-        return self._learn(table, self._workspace(table), self._first_weights())
+        data = self._check_fit(X, y, sample_weight, batches)
+        return self._learn(data, self._workspace(data), self._first_weights())
 
-    def _workspace(self, table: Table) -> tuple[LocalRows, ActiveSetMargins]:
+    def _workspace(self, data: TrainingData) -> tuple[LocalRows, ActiveSetMargins]:
         # Margins that one fit has summed bound those of the next.
-        rows = self._rows(table)
-        return rows, rows.active_set_margins()
+        engine = self._engine(data)
+        return engine, engine.active_set_margins()
 
     def _learn(
-        self, table: Table, workspace: tuple[LocalRows, ActiveSetMargins], w: NDArray[np.float64]
+        self, data: TrainingData, workspace: tuple[LocalRows, ActiveSetMargins], w: NDArray[np.float64]
     ) -> Self:
         """The iteration from weights w on."""
-        rows, margins = workspace
+        engine, margins = workspace
         solution = np.zeros(self.n_features_in_)
         self.alpha_ = self.kkt_residual_ = np.nan
 
@@ -228,14 +229,14 @@ class LOGO(RepeatedWeighter):
                 return self._nothing_left(near)
             return unit_positive_part(solution) if self._automatic else solution
 
-        return self._set_fitted(rows, margins, self._repeat(step, w))
+        return self._set_fitted(engine, margins, self._repeat(step, w))
 
-    def _set_fitted(self, rows: LocalRows, margins: ActiveSetMargins, w: NDArray[np.float64]) -> Self:
+    def _set_fitted(self, engine: LocalRows, margins: ActiveSetMargins, w: NDArray[np.float64]) -> Self:
         """Store the weights, those of averaged directions at unit norm, and the width under them."""
         unit = unit_positive_part(w) if self._automatic else w  # a mean of unit vectors is shorter
         self._set_weights(w if unit is None else unit)
         self.sigma_ = self._width(margins, self.feature_weights_)
-        self.execution_ = rows.execution() | margins.execution()
+        self.execution_ = engine.execution() | margins.execution()
         return self
 
     def _penalty(self, near: MarginColumns, solution: NDArray[np.float64]) -> float:

@@ -300,12 +300,12 @@ class OnlineIRelief(ClassMargins):
         self : object
             The fitted weighter. The table is not kept: a later ``partial_fit`` goes on from the weights.
         """
-        table = self._check_fit(X, y)
-        self._begin(table.X)
-        self._reservoir.count(table.X)
+        data = self._check_fit(X, y)
+        self._begin(data.X)
+        self._reservoir.count(data.X)
         self._declared = False
-        self._class_counts = np.bincount(table.codes, minlength=self.classes_.size)
-        scaled = self._scaled(table.X)
+        self._class_counts = np.bincount(data.codes, minlength=self.classes_.size)
+        scaled = self._scaled(data.X)
         here = np.arange(len(scaled))
         changes = []
         with watched(self, total=self.n_epochs * n_pieces(scaled.size * len(scaled))) as progress:
@@ -314,7 +314,7 @@ class OnlineIRelief(ClassMargins):
                 order = self._generator.permutation(here) if self.shuffle else here
                 self._renewal = 0
                 seen = self.n_samples_seen_
-                self._learn(scaled, table.codes, here, order, scaled, table.codes, progress.advance)
+                self._learn(scaled, data.codes, here, order, scaled, data.codes, progress.advance)
                 changes.append(euclidean_norm(self._w - before))
                 if self.n_samples_seen_ < seen + len(here):
                     break
@@ -351,29 +351,29 @@ class OnlineIRelief(ClassMargins):
         """
         before = self._state()
         try:
-            self._take_in(X, y, classes)
+            self._learn_batch(X, y, classes)
         except BaseException:  # Ctrl-C too
             self._go_back(before)
             raise
         return self
 
-    def _take_in(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None) -> None:
-        """Let a batch join the samples that are kept, and learn from it."""
+    def _learn_batch(self, X: Any, y: ArrayLike, classes: ArrayLike | None) -> None:
+        """Add a batch to the reservoir, and learn from it."""
         first = not hasattr(self, "_reservoir")
-        X, y = self._check_batch(X, y, reset=first)
+        samples = self._validate_samples(X, y, reset=first, min_samples=1)
         if first:
-            self._check_parameters(len(X))
-        known = self._known_classes(y, classes, first)
+            self._check_parameters(samples.n_samples)
+        known = self._known_classes(samples.y, classes, first)
         if first:
-            self._begin(X)
+            self._begin(samples.X)
             self._declared = classes is not None
             self.classes_, self._class_counts = known, np.zeros(known.size, dtype=np.int64)
-        codes = self._codes(y, known)
-        X = X.astype(self._reservoir.rows.dtype, copy=False)
+        codes = self._codes(samples.y, known)
+        X = samples.X.astype(self._reservoir.rows.dtype, copy=False)
         places = self._reservoir.add(X, codes, self._generator)
         self._scaling = self._reservoir.scaling(self.scale)
         if self.scale is None:
-            check_spans(self._reservoir.ranges, self._widest[X.dtype == np.float32])
+            check_spans(self._reservoir.ranges, self._largest_range(X.dtype))
         self._constant = self._reservoir.low == self._reservoir.high
         references = self._scaled(self._reservoir.rows)
         batch = self._scaled(X)

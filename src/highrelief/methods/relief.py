@@ -13,32 +13,32 @@ from scipy.special import stdtrit
 from .._engine.engine import LocalRows
 from .._engine.neighbors import METRICS, Neighborhood
 from .._engine.parameters import check_count, constraints, count, number, one_of, optional, random_generator
-from ..base.categorical import MixedTableMixin
+from ..base.categorical import CategoricalFeaturesMixin
 from ..base.progress import watched, with_callbacks
-from ..base.selector import n_features_kept
-from ..base.validation import PRECISIONS
+from ..base.selector import n_selected_features
+from ..base.validation import FLOAT_TYPES
 from ..base.weighter import FeatureWeighter
 
-# Means over some samples instead of all, and how far they may be off.
+# Means over sampled anchors, with confidence intervals
 
 
-#: Rare values expected among the anchors from which on their variance is taken from these.
+#: Expected number of rare values among the anchors from which on these estimate their variance.
 _EXPECTED = 10
-#: Anchors of the first look.
-FIRST_LOOK = 64
+#: Number of anchors in the first round.
+FIRST_ROUND = 64
 
 
 class AnchorSample:
-    """Sums over anchors that were drawn without replacement, and the means they stand for.
+    """Sums over anchors drawn without replacement, and estimates of means over all samples.
 
     Parameters
     ----------
     weights : (n_samples,)
-        How much each sample counts in the mean.
+        Weights of the samples in the mean.
     spans : (n_features,)
         Ranges of the features; no margin is larger.
     rarity : (n_features,)
-        Share of the samples, roughly, that are not at the common end of a feature's range.
+        Approximate fraction of the samples that are not at the common end of a feature's range.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class AnchorSample:
         self.n_drawn = 0
 
     def add(self, anchors: NDArray[np.integer], sums: NDArray[np.float64]) -> None:
-        """Take in more anchors, given Σ s·z, Σ s²·z and Σ s²·z² over them, with their weights s."""
+        """Add anchors, given Σ s·z, Σ s²·z and Σ s²·z² over them, with their weights s."""
         self._sums += sums
         self._weight_drawn += float(self._weights[anchors].sum())
         self._squares_drawn += float(np.square(self._weights[anchors]).sum())
@@ -64,15 +64,15 @@ class AnchorSample:
         return self._sums[0] / self._weight_drawn
 
     def half_width(self, risk: float) -> NDArray[np.float64]:
-        r"""By how much the mean over all samples may differ, but for a two-sided ``risk``.
+        r"""Return half the width of the confidence interval of the mean over all samples at 1 − ``risk``.
 
         .. math:: t_{m-1, 1 - risk/2} \sqrt{\frac{m}{m - 1} \Bigl(1 - \frac{n}{N}\Bigr)
                   \frac{\sum s^2 (z - \bar z)^2}{(\sum s)^2}}
 
-        for n anchors of N, m of them in effect where they count differently. With all samples drawn nothing
-        is left to chance. A feature that is the same for nearly all samples says nothing in a sample that
-        may well have missed the others: where fewer than ten of those are expected among the anchors, the
-        variance of a margin counts as no smaller than their share of the squared range.
+        for n anchors of N samples, m being the effective number of anchors under sample weights. It is 0 once
+        all samples were drawn. Anchors may miss the few samples in which a nearly constant feature differs:
+        if fewer than ten of them are expected among the anchors, the variance of a margin is at least their
+        fraction times the squared range.
         """
         left_out = 1.0 - self.n_drawn / self._weights.size
         if left_out <= 0.0:
@@ -88,14 +88,14 @@ class AnchorSample:
         return stdtrit(m - 1.0, 1.0 - risk / 2.0) * np.sqrt(np.maximum(variance, least) * left_out)
 
     def intervals(self, confidence: float) -> NDArray[np.float64]:
-        """Confidence interval of each mean, (n_features, 2)."""
+        """Return the confidence interval of each mean, (n_features, 2)."""
         half = self.half_width(1.0 - confidence)
         return np.stack([self.mean - half, self.mean + half], axis=1)
 
 
-def looks(n_anchors: int) -> list[tuple[int, int]]:
-    """Ranges of a random order of the samples: each look doubles the number of anchors."""
-    borders = [0, min(FIRST_LOOK, n_anchors)]
+def sampling_rounds(n_anchors: int) -> list[tuple[int, int]]:
+    """Return ranges of a random order of the samples: each round doubles the number of anchors."""
+    borders = [0, min(FIRST_ROUND, n_anchors)]
     while borders[-1] < n_anchors:
         borders.append(min(2 * borders[-1], n_anchors))
     return list(pairwise(borders))
@@ -104,9 +104,9 @@ def looks(n_anchors: int) -> list[tuple[int, int]]:
 def is_settled(
     mean: NDArray[np.float64], half_width: NDArray[np.float64], n_top: int | None, max_error: float
 ) -> bool:
-    """Whether no feature left out can be better than one in the top by more than ``max_error``.
+    """Return whether no other feature can exceed one of the top features by more than ``max_error``.
 
-    ``n_top`` None: the top are the features with a positive mean, the others compare with 0.
+    ``n_top`` None: the top features are those of positive mean, and the others are compared with 0.
     """
     if n_top is None:
         positive = mean > 0.0
@@ -120,13 +120,13 @@ def is_settled(
 
 
 class _NearestWeighter(FeatureWeighter):
-    """What RELIEF and RELIEF-F share: anchors, a metric, one sweep."""
+    """Base of RELIEF and RELIEF-F, which differ in their neighborhoods."""
 
     _allows_missing = True
     _refuses_dask: str | None = None
     _bytes_per_value = 2
-    # Genotypes and other small whole numbers are worked on as they are.
-    _types = (*PRECISIONS, np.int8, np.uint8, np.bool_)
+    # Genotypes and other small integers are used as is.
+    _types = (*FLOAT_TYPES, np.int8, np.uint8, np.bool_)
 
     _takes_sparse = True
     _constraints = constraints(
@@ -143,51 +143,51 @@ class _NearestWeighter(FeatureWeighter):
 
     @abstractmethod
     def _neighborhood(self) -> Neighborhood:
-        """Which neighbors count, and how much."""
+        """Return the number and the weights of the neighbors."""
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
         if self.n_anchors is not None:
             check_count("n_anchors", self.n_anchors, at_most=n_samples, of="samples")
 
-    @property
-    def _widest(self) -> tuple[float, float]:  # type: ignore[override]
-        # Distances are taken in units in which they can be squared; squared differences are weights, and
-        # where anchors are sampled so are their squares.
-        squared = self._samples or self.metric == "sqeuclidean"
-        return super()._widest if squared else (1e290, 1e30)
+    def _largest_range(self, dtype: np.dtype[Any]) -> float:
+        # Distances are computed in units in which they can be squared. Weights are squared differences with
+        # "sqeuclidean", and the variance of sampled anchors squares them again.
+        if self._draws_anchors or self.metric == "sqeuclidean":
+            return super()._largest_range(dtype)
+        return 1e30 if dtype == np.float32 else 1e290
 
     @property
-    def _samples(self) -> bool:
-        """Whether weights are estimated from some of the anchors."""
+    def _draws_anchors(self) -> bool:
+        """Whether weights are estimated from a random sample of anchors."""
         return self.n_anchors is not None or self.max_error is not None
 
-    def _sample(self, rows: LocalRows, n_samples: int) -> tuple[AnchorSample, dict[str, Any]]:
-        """Margins at anchors that are drawn until there are enough, and how neighbors were found."""
+    def _sampled_margins(self, engine: LocalRows, n_samples: int) -> tuple[AnchorSample, dict[str, Any]]:
+        """Draw anchors until there are enough; return their margins, and how neighbors were found."""
         generator = random_generator("random_state", self.random_state)
         n_anchors = n_samples if self.n_anchors is None else self.n_anchors
         order = generator.choice(n_samples, n_anchors, replace=False)
-        sample = AnchorSample(rows.weights, *rows.spans_and_rarity())
-        planned = [(0, n_anchors)] if self.max_error is None else looks(n_anchors)
-        # Divided, so that it holds for all features and all looks at once.
-        risk = (1.0 - self.confidence) / (self.n_features_in_ * len(planned))
-        with watched(self, total=len(planned)) as progress:
-            for a, b in planned:
-                search = rows.nearest(self._neighborhood(), order[a:b])
+        sample = AnchorSample(engine.weights, *engine.spans_and_rarity())
+        rounds = [(0, n_anchors)] if self.max_error is None else sampling_rounds(n_anchors)
+        # Bonferroni: for all features and all rounds together.
+        risk = (1.0 - self.confidence) / (self.n_features_in_ * len(rounds))
+        with watched(self, total=len(rounds)) as progress:
+            for a, b in rounds:
+                search = engine.nearest(self._neighborhood(), order[a:b])
                 sample.add(order[a:b], search.sums())
                 progress.advance()
                 if self.max_error is not None and is_settled(
-                    sample.mean, sample.half_width(risk), self._n_wanted, self.max_error
+                    sample.mean, sample.half_width(risk), self._n_selected, self.max_error
                 ):
                     break
         return sample, search.describe()
 
     @property
-    def _n_wanted(self) -> int | None:
-        """Number of features in the top of the ranking; None: those with a positive weight."""
+    def _n_selected(self) -> int | None:
+        """Number of features to select; None: those of positive weight."""
         if self.n_features_to_select is None:
             return None
-        return n_features_kept(self.n_features_to_select, self.n_features_in_)
+        return n_selected_features(self.n_features_to_select, self.n_features_in_)
 
     @with_callbacks
     def fit(
@@ -217,22 +217,22 @@ class _NearestWeighter(FeatureWeighter):
         self : object
             The fitted weighter.
         """
-        table = self._check_fit(X, y, sample_weight, batches)
-        rows = self._rows(table)
-        if self._samples:
-            sample, described = self._sample(rows, table.codes.size)
+        data = self._check_fit(X, y, sample_weight, batches)
+        engine = self._engine(data)
+        if self._draws_anchors:
+            sample, described = self._sampled_margins(engine, data.codes.size)
             self._set_weights(sample.mean)
             intervals = sample.intervals(self.confidence)
             self.weight_intervals_ = np.where(self._constant[:, np.newaxis], 0.0, intervals)
             self.n_anchors_ = sample.n_drawn
         else:
-            search = rows.nearest(self._neighborhood())
+            search = engine.nearest(self._neighborhood())
             with watched(self, total=search.n_reports) as progress:
                 self._set_weights(search.mean(progress.advance))
             described = search.describe()
             self.weight_intervals_ = np.stack([self.feature_weights_] * 2, axis=1)
-            self.n_anchors_ = table.codes.size
-        self.execution_ = rows.execution() | described
+            self.n_anchors_ = data.codes.size
+        self.execution_ = engine.execution() | described
         return self
 
     def margins(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -256,8 +256,8 @@ class _NearestWeighter(FeatureWeighter):
         margins : array of shape (n_samples,)
             0 for a sample that is alone in its class.
         """
-        rows, w = self._margin_rows(X, y, batches)
-        return rows.nearest(self._neighborhood()).margins_under(w)
+        engine, w = self._margin_engine(X, y, batches)
+        return engine.nearest(self._neighborhood()).margins_under(w)
 
 
 class Relief(_NearestWeighter):
@@ -373,7 +373,7 @@ class Relief(_NearestWeighter):
         return Neighborhood(1, self.metric, pooled=True)
 
 
-class ReliefF(MixedTableMixin, _NearestWeighter):
+class ReliefF(CategoricalFeaturesMixin, _NearestWeighter):
     r"""RELIEF-F: mean margin at the k nearest hits and the k nearest misses of each other class.
 
     .. math::

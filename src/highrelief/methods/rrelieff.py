@@ -11,13 +11,14 @@ from .._engine.batches import BatchConstraint
 from .._engine.nearest import TargetDifferences
 from .._engine.neighbors import METRICS, Neighborhood
 from .._engine.parameters import check_count, constraints, count, number, one_of, random_generator
-from ..base.categorical import MixedTableMixin
+from ..base.categorical import CategoricalFeaturesMixin
 from ..base.progress import watched, with_callbacks
-from ..base.validation import PRECISIONS, Table
+from ..base.training_data import TrainingData
+from ..base.validation import FLOAT_TYPES
 from ..base.weighter import FeatureWeighter
 
 
-class RReliefF(MixedTableMixin, FeatureWeighter):
+class RReliefF(CategoricalFeaturesMixin, FeatureWeighter):
     r"""RRELIEF-F: features by which samples of different targets differ, and samples of like targets do not.
 
     .. math::
@@ -107,8 +108,8 @@ class RReliefF(MixedTableMixin, FeatureWeighter):
     """
 
     _allows_missing = True
-    # Genotypes and other small whole numbers are worked on as they are.
-    _types = (*PRECISIONS, np.int8, np.uint8, np.bool_)
+    # Genotypes and other small integers are used as is.
+    _types = (*FLOAT_TYPES, np.int8, np.uint8, np.bool_)
     _continuous_target = True
     _constraints = constraints(
         n_neighbors=count(),
@@ -157,7 +158,7 @@ class RReliefF(MixedTableMixin, FeatureWeighter):
 
     # y holds numbers, not classes
 
-    def _checked_target(self, y: NDArray[Any]) -> NDArray[np.float64]:
+    def _validate_target(self, y: NDArray[Any]) -> NDArray[np.float64]:
         if y.dtype.kind in "iufb":
             return y.astype(np.float64, copy=False)
         try:
@@ -175,8 +176,8 @@ class RReliefF(MixedTableMixin, FeatureWeighter):
             )
         return np.zeros(y.size, dtype=np.int64)
 
-    def _check_batches(self, table: Table, batch_constraint: BatchConstraint) -> None:
-        if not batch_constraint.has_hits(table.codes, table.sample_weight).any():
+    def _check_batches(self, data: TrainingData, batch_constraint: BatchConstraint) -> None:
+        if not batch_constraint.has_hits(data.codes, data.sample_weight).any():
             reason = (
                 "each sample has a batch of its own"
                 if batch_constraint.within
@@ -215,18 +216,18 @@ class RReliefF(MixedTableMixin, FeatureWeighter):
         self : object
             The fitted weighter.
         """
-        table = self._check_fit(X, y, sample_weight, batches)
-        rows = self._rows(table)
-        target = to_unit_range(np.asarray(y, dtype=np.float64).reshape(-1)[table.kept])
+        data = self._check_fit(X, y, sample_weight, batches)
+        engine = self._engine(data)
+        target = to_unit_range(data.y)
         ranked = self.neighbor_weights == "rank"
         among = Neighborhood(
             self.n_neighbors, self.metric, pooled=True, rank_decay=float(self.rank_decay) if ranked else None
         )
-        nearest = rows.local_nearest(among, self._anchors(target.size))
+        nearest = engine.local_nearest(among, self._anchors(target.size))
         with watched(self, total=nearest.n_reports) as progress:
             self._set_weights(_weights(nearest.target_differences(target, progress.advance)))
         self.n_anchors_ = target.size if self.n_anchors is None else int(self.n_anchors)
-        self.execution_ = rows.execution() | nearest.describe()
+        self.execution_ = engine.execution() | nearest.describe()
         return self
 
     def _anchors(self, n_samples: int) -> NDArray[np.int64] | None:

@@ -148,9 +148,9 @@ class Simba(EuclideanWeighter):
         self : object
             The fitted weighter.
         """
-        table = self._check_fit(X, y)
+        data = self._check_fit(X, y)
         varies = np.flatnonzero(~self._constant)
-        rows, codes = self._scaled(table.X, varies), table.codes
+        rows, codes = self._scaled(data.X, varies), data.codes
         self.beta_ = self._slope(
             lambda: euclidean_margins(rows, codes, np.ones(varies.size), self._n_threads)
         )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._engine.radius import RadiusMargins, RadiusNeighborhoods
-from ..base.categorical import MixedTableMixin
+from ..base.categorical import CategoricalFeaturesMixin
 from ..base.progress import watched, with_callbacks
 from ..base.weighter import FeatureWeighter
 
@@ -17,7 +17,7 @@ from ..base.weighter import FeatureWeighter
 Radii = tuple[Any, Any]
 
 
-class _RadiusWeighter(MixedTableMixin, FeatureWeighter):
+class _RadiusWeighter(CategoricalFeaturesMixin, FeatureWeighter):
     """What the family shares: distances of all pairs, a radius or two, one sum over pairs."""
 
     _allows_missing = True
@@ -80,14 +80,14 @@ class _RadiusWeighter(MixedTableMixin, FeatureWeighter):
         self : object
             The fitted weighter.
         """
-        rows = self._rows(self._check_fit(X, y, sample_weight, batches))
+        engine = self._engine(self._check_fit(X, y, sample_weight, batches))
         with watched(self, total=2) as progress:
-            pairs = rows.radius_neighborhoods()
+            pairs = engine.radius_neighborhoods()
             near, far = self._radii(pairs)
             progress.advance()
             self._set_weights(self._weights(pairs.margins(near, far)))
             progress.advance()
-        self.execution_ = rows.execution() | {"distances": "stored" if pairs.stored else "recomputed"}
+        self.execution_ = engine.execution() | {"distances": "stored" if pairs.stored else "recomputed"}
         return self
 
 

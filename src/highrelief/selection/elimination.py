@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._engine.parameters import check_count, check_number
 from ..base.abilities import categories_parameter
-from ..base.meta import MetaTable, MixedSingleFitWeighter, ranked_by, weights_of
+from ..base.meta import CategoricalSingleFitWeighter, ranked_by, weights_of
 from ..base.progress import watched, with_callbacks
-from ..base.selector import falling, n_features_kept, n_positive
+from ..base.selector import best_first, n_positive, n_selected_features
+from ..base.training_data import Samples, TrainingData
 
 #: Weights that differ by less, relatively, differ by rounding.
 _TIED = 1e-9
@@ -20,7 +21,7 @@ _TIED = 1e-9
 _ROUNDING = 1e-13
 
 
-class IterativeElimination(MixedSingleFitWeighter):
+class IterativeElimination(CategoricalSingleFitWeighter):
     r"""TuRF: drop the features of the lowest weights, weigh the others without them, and so on.
 
     Among many irrelevant features neighbors are near or far by chance. With the worst of them gone, who is
@@ -36,7 +37,7 @@ class IterativeElimination(MixedSingleFitWeighter):
     ----------
     estimator : estimator
         Any weighter, or any estimator of scikit-learn with ``feature_importances_`` or ``coef_``. Its
-        ``categorical_features``, if it has any, name features of the whole table, in any form; in every
+        ``categorical_features``, if it has any, name features of the whole data, in any form; in every
         round it is told which of those that are left they are.
     step : float or int, default=0.2
         Share of the features left, in (0, 1), that leaves in a round, at least one feature; or an int: so
@@ -114,11 +115,11 @@ class IterativeElimination(MixedSingleFitWeighter):
         else:
             check_number("step", self.step, above=0.0, below=1.0)
 
-    def _checked(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> tuple[Any, Any]:
+    def _validate_samples(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> Samples:
         parameter = categories_parameter(self.estimator)
         if self._weighter is None and parameter:
             _refuse_places(self.estimator, self.estimator.get_params()[parameter])
-        return super()._checked(X, y, reset=reset, min_samples=min_samples)
+        return super()._validate_samples(X, y, reset=reset, min_samples=min_samples)
 
     @with_callbacks
     def fit(
@@ -149,15 +150,15 @@ class IterativeElimination(MixedSingleFitWeighter):
         self : object
             The fitted meta-estimator.
         """
-        table = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
+        data = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
         left = np.arange(self.n_features_in_)
         self.eliminated_in_ = np.zeros(left.size, dtype=np.int64)
         weights, levels = np.empty(left.size), np.empty(left.size)
-        constant = _constant(table)
+        constant = _constant(data)
         self.n_iter_ = 0
         with watched(self, total=self._most_rounds(left.size)) as progress:
             while True:
-                self.estimator_ = self._fitted_to(table, left)
+                self.estimator_ = self._fitted_to(data, left)
                 self.n_iter_ += 1
                 weights[left] = _without_rounding(weights_of(self.estimator_, left.size))
                 levels[left] = np.where(constant[left], -1.0, _levels(self.estimator_, weights[left]))
@@ -173,13 +174,13 @@ class IterativeElimination(MixedSingleFitWeighter):
         weights[order] = np.minimum.accumulate(weights[order][::-1])[::-1]
         return self._set_weights(np.where(constant, 0.0, weights))
 
-    def _fitted_to(self, table: MetaTable, features: NDArray[np.int64]) -> Any:
+    def _fitted_to(self, data: TrainingData, features: NDArray[np.int64]) -> Any:
         """The wrapped estimator, fitted to some of the features."""
-        member = self._told_of_categories(features)
-        more = table.told_to("estimator")
+        member = self._clone_for_features(features)
+        metadata = data.metadata_for("estimator")
         whole = features.size == self.n_features_in_
-        X = table.X if whole else table.X[:, features]
-        return member.fit(X, **more) if table.y is None else member.fit(X, table.y, **more)
+        X = data.X if whole else data.X[:, features]
+        return member.fit(X, **metadata) if data.y is None else member.fit(X, data.y, **metadata)
 
     def _leaving(self, weights: NDArray[np.float64], levels: NDArray[np.float64]) -> NDArray[np.int64]:
         """Places, among the features left, of those that leave after a round."""
@@ -187,10 +188,10 @@ class IterativeElimination(MixedSingleFitWeighter):
         if self.n_features_to_select is None:
             n_stay = n_positive(weights)
         else:
-            n_stay = n_features_kept(self.n_features_to_select, self.n_features_in_)
+            n_stay = n_selected_features(self.n_features_to_select, self.n_features_in_)
         if n_left <= n_stay:
             return np.empty(0, dtype=np.int64)
-        order = falling(levels)
+        order = best_first(levels)
         highest = levels[order[max(n_left - self._n_dropped(n_left), 0)]]
         n_leaving = min(int(np.count_nonzero(levels <= highest)), n_left - n_stay)
         return order[n_left - n_leaving :]
@@ -203,7 +204,7 @@ class IterativeElimination(MixedSingleFitWeighter):
     def _most_rounds(self, n_left: int) -> int:
         wanted = 1
         if self.n_features_to_select is not None:
-            wanted = n_features_kept(self.n_features_to_select, n_left)
+            wanted = n_selected_features(self.n_features_to_select, n_left)
         n_rounds = 1
         while n_left > wanted:
             n_left -= self._n_dropped(n_left)
@@ -228,11 +229,11 @@ def _refuse_places(estimator: Any, chosen: Any) -> None:
         )
 
 
-def _constant(table: MetaTable) -> NDArray[np.bool_]:
+def _constant(data: TrainingData) -> NDArray[np.bool_]:
     """Features that a weighter of ours gives the weight 0, whatever the others."""
-    if table.ranges is None:
-        return np.zeros(table.X.shape[1], dtype=bool)
-    return np.asarray(table.ranges.low == table.ranges.high)
+    if data.known_ranges is None:
+        return np.zeros(data.X.shape[1], dtype=bool)
+    return np.asarray(data.ranges.low == data.ranges.high)
 
 
 def _without_rounding(weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,10 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._dask.collections import gathered
 from .._engine.parameters import check_flag, constraints, count, number, one_of, random_generator
-from ..base.meta import CONTROLS, Decision, MetaTable, SingleFitWeighter, Told
+from ..base.meta import CONTROLS, Decision, SingleFitWeighter
 from ..base.progress import watched, with_callbacks
-from ..base.resampling import SEEDS, Hands, fit_to_all
+from ..base.resampling import SEEDS, Workers, fit_to_all
 from ..base.selector import best_features
+from ..base.training_data import Metadata, TrainingData
 from ..base.validation import label_codes, refuse_dask, warn_user
 from .permutation import MOST_REALIGNED, STATISTICS, Exchange, PermutationTest
 
@@ -267,41 +268,41 @@ class ErrorControlledSelector(SingleFitWeighter):
         self : object
             The fitted selector.
         """
-        table = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
-        if table.y is None:
+        data = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
+        if data.y is None:
             raise ValueError("ErrorControlledSelector needs y: what features are, or are not, related to.")
         if hasattr(self, "classes_"):
-            self._check_classes(table.y)
+            self._check_classes(data.y)
         random = random_generator("random_state", self.random_state)
         # Drawn first: the weights do not depend on the method.
         seed = int(random.randint(SEEDS))
-        weights = fit_to_all(self, table, seed)
+        weights = fit_to_all(self, data, seed)
         if self.method == "permutation":
-            decision = self._by_permutation(table, groups, batches, random)
+            decision = self._by_permutation(data, groups, batches, random)
         else:
-            given = {"sample_weight": sample_weight, "groups": groups, "batches": batches}
-            told: Told = {
-                name: np.asarray(gathered(each))[table.kept]
-                for name, each in given.items()
+            arguments = {"sample_weight": sample_weight, "groups": groups, "batches": batches}
+            metadata: Metadata = {
+                name: np.asarray(gathered(each))[data.included]
+                for name, each in arguments.items()
                 if each is not None
             }
-            decision = self._by_others(table, told, random)
+            decision = self._by_others(data, metadata, random)
         self._decision = decision
         self.statistic_, self.threshold_ = decision.statistic, decision.threshold
         self.null_ = NULLS[self.method]
         return self._set_weights(weights)
 
     def _by_permutation(
-        self, table: MetaTable, groups: Any, batches: Any, random: np.random.RandomState
+        self, data: TrainingData, groups: Any, batches: Any, random: np.random.RandomState
     ) -> Decision:
-        levels = label_codes("batches", batches, table.kept)
-        exchange = Exchange.among(table.y, label_codes("groups", groups, table.kept), levels)
+        levels = label_codes("batches", batches, data.included)
+        exchange = Exchange.among(data.y, label_codes("groups", groups, data.included), levels)
         seeds = random.randint(SEEDS, size=self.n_permutations)
         again = min(self.n_permutations, MOST_REALIGNED) if self.keep_found else 0
         with watched(self, total=self.n_permutations + again) as progress:
             test = PermutationTest(
                 self.estimator_,
-                table,
+                data,
                 exchange,
                 self.statistic,
                 self._weighter,
@@ -309,7 +310,7 @@ class ErrorControlledSelector(SingleFitWeighter):
                 progress.advance,
             )
             how = "all at once" if test.all_at_once else "refits"
-            self.execution_ = self._hands(table, self.n_permutations).execution | {"permutations": how}
+            self.execution_ = self._workers(data, self.n_permutations).execution | {"permutations": how}
             decision = test.decide(seeds, self.control, self.level, keep_found=self.keep_found)
         least = 1.0 / (1 + self.n_permutations)
         if least > self.level:
@@ -320,15 +321,15 @@ class ErrorControlledSelector(SingleFitWeighter):
             )
         return decision
 
-    def _hands(self, table: MetaTable, n_fits: int) -> Hands:
-        return Hands.for_fits(table.X, n_fits, ours=self._weighter is not None, n_jobs=self.n_jobs)
+    def _workers(self, data: TrainingData, n_fits: int) -> Workers:
+        return Workers.for_fits(data.X, n_fits, ours=self._weighter is not None, n_jobs=self.n_jobs)
 
     def _refuse_dask(self, X: Any) -> None:
         if self.method == "knockoff":
             refuse_dask(X, f"{type(self).__name__}(method='knockoff')", KNOCKOFFS_IN_MEMORY)
         super()._refuse_dask(X)
 
-    def _by_others(self, table: MetaTable, told: Told, random: np.random.RandomState) -> Decision:
+    def _by_others(self, data: TrainingData, metadata: Metadata, random: np.random.RandomState) -> Decision:
         """Decide by one of the methods that have modules of their own, imported when they are asked for."""
         common: dict[str, Any] = {
             "control": self.control,
@@ -340,13 +341,13 @@ class ErrorControlledSelector(SingleFitWeighter):
         if self.method == "stability":
             from .stability_selection import N_PAIRS, decide_by_stability  # noqa: PLC0415
 
-            decision = decide_by_stability(self.estimator, table.X, table.y, **common, **told)
-            self.execution_ = self._hands(table, 2 * common.get("n_pairs", N_PAIRS)).execution
+            decision = decide_by_stability(self.estimator, data.X, data.y, **common, **metadata)
+            self.execution_ = self._workers(data, 2 * common.get("n_pairs", N_PAIRS)).execution
             return decision
         from .knockoffs import decide_by_knockoffs  # noqa: PLC0415
 
-        self.execution_ = self._hands(table, 1).execution
-        return decide_by_knockoffs(self.estimator, table.X, table.y, **common, **told)
+        self.execution_ = self._workers(data, 1).execution
+        return decide_by_knockoffs(self.estimator, data.X, data.y, **common, **metadata)
 
     # What was found
 

@@ -20,9 +20,10 @@ from scipy.special import stdtrit
 
 from .._engine.cached_property import cached_property
 from .._engine.parameters import check_count, random_generator
-from ..base.meta import MetaTable, fit_inside, ranked_by, weights_of
+from ..base.meta import fit_inside, ranked_by, weights_of
 from ..base.resampling import MOST_DRAWS, SEEDS, Draw, ResampledWeighter, draw_subset, draw_suitable, suiting
 from ..base.selector import lowest_ranks
+from ..base.training_data import TrainingData
 
 #: Share of the samples in each.
 HALF = 0.5
@@ -100,9 +101,9 @@ class PairedFits(ResampledWeighter):
     ) -> Pair:
         """Draw two halves of samples of these classes and groups."""
 
-    def _draws(self, table: MetaTable, groups: NDArray[np.int64] | None) -> list[Draw]:
+    def _draws(self, data: TrainingData, groups: NDArray[np.int64] | None) -> list[Draw]:
         random = random_generator("random_state", self.random_state)
-        suits = suiting(table)
+        suits = suiting(data)
 
         def both_suit(pair: Pair) -> bool:
             return all(half.size > 1 and suits(half) for half in pair)
@@ -110,7 +111,7 @@ class PairedFits(ResampledWeighter):
         draws = []
         for seed in random.randint(SEEDS, size=self.n_estimators // 2):
             of_pair = np.random.RandomState(seed)
-            pair = draw_suitable(partial(self._pair, of_pair, table.codes, groups), both_suit)
+            pair = draw_suitable(partial(self._pair, of_pair, data.codes, groups), both_suit)
             if pair is None:
                 raise ValueError(
                     f"None of {MOST_DRAWS} pairs of halves, drawn at random, holds different samples of two"

@@ -520,14 +520,14 @@ def _table(
         raise ValueError(
             "X has missing values (NaN), of which no knockoffs can be drawn; fill them in first."
         )
-    copies, kept = checked_sample_weight(sample_weight, samples)
-    if copies is not None and not has_fit_parameter(estimator, "sample_weight"):
+    weights, included = checked_sample_weight(sample_weight, samples)
+    if weights is not None and not has_fit_parameter(estimator, "sample_weight"):
         raise TypeError(f"The fit of {type(estimator).__name__} does not take sample_weight.")
     target = None
     if y is not None:
         check_consistent_length(samples, y)
-        target = np.asarray(y)[kept]
-    return samples[kept], target, copies
+        target = np.asarray(y)[included]
+    return samples[included], target, weights
 
 
 def _checked_covariance(covariance: ArrayLike, varies: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -16,8 +16,9 @@ from sklearn.base import clone
 from .._dask.collections import is_dask_table, pairs_fit_on_client
 from .._engine.labelings import RelabeledRows
 from .._engine.memory import check_room
-from ..base.meta import Decision, MetaTable, weights_of
+from ..base.meta import Decision, weights_of
 from ..base.resampling import SEEDS, run_some, seeded_clone, unseeded
+from ..base.training_data import TrainingData
 from ..methods.relief import Relief, ReliefF
 
 # Labels dealt out anew, so that no feature has anything to do with them.
@@ -280,9 +281,9 @@ class PermutationTest:
     Parameters
     ----------
     fitted : estimator
-        A clone that was fitted to the table.
-    table : MetaTable
-        What it was fitted to.
+        A clone that was fitted to the data.
+    data : TrainingData
+        Its training data.
     exchange : Exchange
         Which labels may be exchanged.
     statistic : str
@@ -292,11 +293,11 @@ class PermutationTest:
     n_jobs : int or None
         How many fits at a time.
     advance : callable
-        Told of every fit; returns whether that is enough.
+        Called after every fit; returns whether to stop.
     """
 
     fitted: Any
-    table: MetaTable
+    data: TrainingData
     exchange: Exchange
     statistic: str
     weighter: Any
@@ -310,7 +311,7 @@ class PermutationTest:
         other features are permuted against both. Only if something is found: where nothing is, the labels
         are all that there is to permute, and the first round is exact.
         """
-        n_features, largest = self.table.X.shape[1], _largest(self.fitted, self.table)
+        n_features, largest = self.data.X.shape[1], _largest(self.fitted, self.data)
         if not largest < _LARGEST:
             raise ValueError(
                 f"The weights are as large as {largest:g}, and sums of squares of such numbers leave the"
@@ -321,7 +322,7 @@ class PermutationTest:
             f"The weights of {n_features} features by {seeds.size} permutations",
             "Fewer permutations or features would do.",
         )
-        places = self.exchange.places(seeds, self.table.n_samples)
+        places = self.exchange.places(seeds, self.data.n_samples)
         weights, null = self._weights(places)
         own = OwnNull.of(null)
         varies = own.varies(weights)
@@ -350,50 +351,50 @@ class PermutationTest:
     ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
         """What is compared, by the labels as they are and by permuted ones."""
         if self.all_at_once:
-            as_they_are = np.arange(self.table.n_samples)
-            codes = self.table.codes[np.stack([as_they_are, *places])]
+            as_they_are = np.arange(self.data.n_samples)
+            codes = self.data.codes[np.stack([as_they_are, *places])]
             weights = self._relabeled_rows().mean_margins(codes, np.float32)
             for _ in places:
                 self.advance()
             return weights[0], weights[1:]
-        observed = self._compared(self.fitted, self.table.X, self.table.y)
-        return observed, np.stack(self._refits([(self.table.X, self.table.y[each]) for each in places]))
+        observed = self._compared(self.fitted, self.data.X, self.data.y)
+        return observed, np.stack(self._refits([(self.data.X, self.data.y[each]) for each in places]))
 
     @property
     def all_at_once(self) -> bool:
         """Whether neighbors do not depend on labels, and nothing else is told: no refits are needed."""
-        fitted, table = self.fitted, self.table
+        fitted, data = self.fitted, self.data
         # Class weights that follow from the sizes of classes differ where whole groups are exchanged.
         resized = self.exchange.blocks is not None and isinstance(
             fitted.get_params().get("class_weight"), str
         )
         plain = (
             type(fitted) in (Relief, ReliefF)
-            and not fitted._samples
+            and not fitted._draws_anchors
             and getattr(fitted, "categorical_features", None) is None
-            and not sparse.issparse(table.X)
-            and table.ranges.finite
-            and table.sample_weight is None
-            and not table.told_to("estimator")
-            and table.n_samples <= _MOST_LISTED
+            and not sparse.issparse(data.X)
+            and data.ranges.finite
+            and data.sample_weight is None
+            and not data.metadata_for("estimator")
+            and data.n_samples <= _MOST_LISTED
             # In single precision: squares must be numbers.
-            and _largest(fitted, table) < _LARGEST_SINGLE
-            and pairs_fit_on_client(table.X)
+            and _largest(fitted, data) < _LARGEST_SINGLE
+            and pairs_fit_on_client(data.X)
         )
         return plain and not resized and self.statistic != "margins"
 
     def _relabeled_rows(self) -> RelabeledRows:
-        weighter, table = clone(self.fitted), self.table
-        X = table.X if np.issubdtype(table.X.dtype, np.floating) else table.X.astype(np.float64)
-        rows = weighter._rows(weighter._check_fit(X, table.y))
-        return rows.relabeled(weighter._neighborhood(), weighter._class_weights)
+        weighter, data = clone(self.fitted), self.data
+        X = data.X if np.issubdtype(data.X.dtype, np.floating) else data.X.astype(np.float64)
+        engine = weighter._engine(weighter._check_fit(X, data.y))
+        return engine.relabeled(weighter._neighborhood(), weighter._class_weights)
 
     def _realigned(
         self, found: NDArray[np.bool_], places: Sequence[NDArray[np.int64]]
     ) -> list[NDArray[np.floating]]:
         """Weights with the features that were found left beside the labels, and all others moved."""
-        X = self.table.X
-        return self._refits([(partial(_moved, X, found, each), self.table.y) for each in places])
+        X = self.data.X
+        return self._refits([(partial(_moved, X, found, each), self.data.y) for each in places])
 
     def _refits(self, tables: Sequence[tuple[Any, NDArray[Any]]]) -> list[NDArray[np.floating]]:
         names = unseeded(self.fitted)
@@ -409,7 +410,7 @@ class PermutationTest:
                 self.advance,
                 ours=self.weighter is not None,
                 n_jobs=self.n_jobs,
-                X=self.table.X,
+                X=self.data.X,
             )
         return [each for each in weights if each is not None]
 
@@ -417,17 +418,17 @@ class PermutationTest:
         X, y, seed = argument
         samples = X() if callable(X) else X
         member = seeded_clone(self.fitted, names, seed)
-        member.fit(samples, y, **self.table.told_to("estimator"))
+        member.fit(samples, y, **self.data.metadata_for("estimator"))
         return self._compared(member, samples, y)
 
     def _compared(self, fitted: Any, X: Any, y: NDArray[Any]) -> NDArray[np.float64]:
         """The weights of a fitted estimator; times its mean margin, unless they are margins."""
-        weights = weights_of(fitted, self.table.X.shape[1])
+        weights = weights_of(fitted, self.data.X.shape[1])
         if not self._by_margins:
             return weights
-        told = self.table.told_to("estimator")
-        more = {"batches": told["batches"]} if "batches" in told else {}
-        margins = np.average(np.nan_to_num(fitted.margins(X, y, **more)), weights=self.table.sample_weight)
+        metadata = self.data.metadata_for("estimator")
+        batches = {"batches": metadata["batches"]} if "batches" in metadata else {}
+        margins = np.average(np.nan_to_num(fitted.margins(X, y, **batches)), weights=self.data.sample_weight)
         return weights * float(margins)
 
     @property
@@ -437,9 +438,9 @@ class PermutationTest:
         return hasattr(self.fitted, "margins") and not isinstance(self.weighter, (Relief, ReliefF))
 
 
-def _largest(fitted: Any, table: MetaTable) -> float:
+def _largest(fitted: Any, data: TrainingData) -> float:
     """The largest weight, signs apart."""
-    return float(np.abs(weights_of(fitted, table.X.shape[1])).max())
+    return float(np.abs(weights_of(fitted, data.X.shape[1])).max())
 
 
 def _among(varies: NDArray[np.bool_], of_those: NDArray[Any], otherwise: Any) -> NDArray[Any]:

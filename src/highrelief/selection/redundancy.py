@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._engine.parameters import constraints, number, one_of
 from .._engine.threads import one_blas_thread
-from ..base.meta import MixedSingleFitWeighter, innermost, ranked_by, weights_of
+from ..base.meta import CategoricalSingleFitWeighter, innermost, ranked_by, weights_of
 from ..base.progress import watched, with_callbacks
-from ..base.selector import best_features, falling, n_features_kept
+from ..base.selector import best_features, best_first, n_selected_features
 from ..base.validation import warn_user
 
 # Groups of features that say the same, and the one of each that speaks for it.
@@ -55,7 +55,7 @@ def grouped(
     similar : (n_best, n_best) float64
         Similarities from 0 to 1.
     best : (n_best,)
-        Places of the features in the table, from the best on.
+        Places of the features in the data, from the best on.
     n_features : int
         Features of the table.
     threshold : float
@@ -271,7 +271,7 @@ def cramers_v(
     return np.sqrt(np.clip(squared, 0.0, 1.0))
 
 
-class RedundancyFilter(MixedSingleFitWeighter):
+class RedundancyFilter(CategoricalSingleFitWeighter):
     r"""Keep one feature of each group that says the same, around any selector.
 
     A weighter gives two copies of a feature the same weight, and keeps both. Sun (2007) suggests two stages:
@@ -424,14 +424,14 @@ class RedundancyFilter(MixedSingleFitWeighter):
         self : object
             The fitted selector.
         """
-        table = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
-        told = table.told_to("estimator")
+        data = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
+        metadata = data.metadata_for("estimator")
         with watched(self, total=2) as progress:
-            member = self._told_of_categories()
-            self.estimator_ = member.fit(table.X, *([] if table.y is None else [table.y]), **told)
+            member = self._clone_for_features()
+            self.estimator_ = member.fit(data.X, *([] if data.y is None else [data.y]), **metadata)
             weights = weights_of(self.estimator_, self.n_features_in_)
             progress.advance()
-            found = self._grouped(table.X, table.sample_weight, ranked_by(self.estimator_, weights))
+            found = self._grouped(data.X, data.sample_weight, ranked_by(self.estimator_, weights))
             progress.advance()
         self.labels_, self.representatives_ = found.labels, found.representatives
         self.similarity_, self.groups_ = found.similarity, found.members
@@ -440,7 +440,7 @@ class RedundancyFilter(MixedSingleFitWeighter):
     def _grouped(
         self, X: Any, sample_weight: NDArray[np.float64] | None, ranked_by: NDArray[np.float64]
     ) -> FeatureGroups:
-        order = falling(ranked_by)
+        order = best_first(ranked_by)
 
         def group(best: NDArray[np.int64]) -> FeatureGroups:
             return group_features(
@@ -455,7 +455,7 @@ class RedundancyFilter(MixedSingleFitWeighter):
 
         if self.n_features_to_select is None:
             return group(order[_kept(self.estimator_, ranked_by)[order]])
-        wanted = n_features_kept(self.n_features_to_select, order.size)
+        wanted = n_selected_features(self.n_features_to_select, order.size)
         found = grouped_until(wanted, order, group)
         n_groups = found.representatives.size
         if n_groups < wanted:
@@ -475,7 +475,7 @@ class RedundancyFilter(MixedSingleFitWeighter):
             kept = _kept(self.estimator_, self.feature_weights_)
             both = mask & kept
             return both if both.any() or not kept.any() else mask
-        wanted = n_features_kept(self.n_features_to_select, self.n_features_in_)
+        wanted = n_selected_features(self.n_features_to_select, self.n_features_in_)
         if wanted > self.representatives_.size and np.any(self.labels_ == -1):
             raise ValueError(
                 f"n_features_to_select={self.n_features_to_select!r} is more than the"

@@ -16,10 +16,11 @@ from .._engine.neighbors import Neighborhood
 from .._engine.parameters import constraints, count, optional
 from .._engine.scaling import feature_scaling
 from .._engine.threads import one_blas_thread
-from ..base.meta import MetaTable, SingleFitWeighter, weights_of
+from ..base.meta import SingleFitWeighter, weights_of
 from ..base.progress import watched, with_callbacks
 from ..base.selector import WeighterTags
-from ..base.validation import assert_all_finite, check_spans, scaled_rows, working_memory
+from ..base.training_data import Samples, TrainingData, choose_engine, working_memory
+from ..base.validation import assert_all_finite, check_spans
 from ..methods.lmba import Lmba
 
 #: Neighbors in a margin vector, where the wrapped estimator has no number of its own.
@@ -136,16 +137,16 @@ class VarianceReduction(SingleFitWeighter):
                 f" categorical_features={chosen!r} must be None."
             )
 
-    def _checked(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> tuple[Any, Any]:
-        """As any meta-estimator; but margin vectors need all values, whatever the wrapped estimator takes."""
-        samples, target = super()._checked(X, y, reset=reset, min_samples=min_samples)
-        if sparse.issparse(samples):
+    def _validate_samples(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> Samples:
+        # Margin vectors need all values, whatever the wrapped estimator supports.
+        samples = super()._validate_samples(X, y, reset=reset, min_samples=min_samples)
+        if sparse.issparse(samples.X):
             raise TypeError(
                 "VarianceReduction does not support sparse X: it compares dense rows. Use X.toarray(), if it"
                 " fits into memory."
             )
-        assert_all_finite(samples, input_name="X", estimator_name=type(self).__name__)
-        return samples, target
+        assert_all_finite(samples.X, input_name="X", estimator_name=type(self).__name__)
+        return samples
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> Self:
@@ -166,47 +167,48 @@ class VarianceReduction(SingleFitWeighter):
         self : object
             The fitted meta-estimator.
         """
-        table = self._check_fit(X, y, batches=batches)
-        self._check_classes(table.y)
+        data = self._check_fit(X, y, batches=batches)
+        self._check_classes(data.y)
         with watched(self, total=2) as progress:
-            self.sample_weights_ = nearness_shares(self._margin_vectors(table))
+            self.sample_weights_ = nearness_shares(self._margin_vectors(data))
             progress.advance()
-            self.estimator_ = self._fitted_member(table)
+            self.estimator_ = self._fitted_member(data)
             progress.advance()
         return self._set_weights(weights_of(self.estimator_, self.n_features_in_))
 
-    def _fitted_member(self, table: MetaTable) -> Any:
+    def _fitted_member(self, data: TrainingData) -> Any:
         """The wrapped estimator, fitted with the weights of the samples."""
         member = self._clone_for_all()
         if isinstance(member, Lmba):
-            return member._fit_with_steps(table.X, table.y, self.sample_weights_)
+            return member._fit_with_steps(data.X, data.y, self.sample_weights_)
         n_samples = self.sample_weights_.size
-        told = table.told_to("estimator")
-        return member.fit(table.X, table.y, sample_weight=n_samples * self.sample_weights_, **told)
+        metadata = data.metadata_for("estimator")
+        return member.fit(data.X, data.y, sample_weight=n_samples * self.sample_weights_, **metadata)
 
-    def _margin_vectors(self, table: MetaTable) -> NDArray[np.float64]:
+    def _margin_vectors(self, data: TrainingData) -> NDArray[np.float64]:
         """z_n/k."""
         k = getattr(self.estimator, "n_neighbors", None) if self.n_neighbors is None else self.n_neighbors
         if not isinstance(k, Integral):
             k = _N_NEIGHBORS
-        return self._scaled_rows(table).nearest(Neighborhood(int(k), pooled=True)).rows()
+        return self._margin_engine(data).nearest(Neighborhood(int(k), pooled=True)).rows()
 
-    def _scaled_rows(self, table: MetaTable) -> LocalRows:
-        """The samples, scaled as the wrapped weighter does, or to [0, 1] if it has no scaling."""
+    def _margin_engine(self, data: TrainingData) -> LocalRows:
+        """Return the engine for the samples, scaled as in the wrapped weighter, or else to [0, 1]."""
         weighter = self._weighter
         if weighter is None:
-            X = np.asarray(table.X, dtype=np.float64)
-            numbers = MetaTable(X, table.codes, None, table.kept, None, y=table.y)
-            return scaled_rows(numbers, feature_scaling(X, "range", None), self._n_threads, working_memory())
-        batches = table.told_to("estimator").get("batches")
+            X = np.asarray(data.X, dtype=np.float64)
+            numeric = TrainingData(X=X, y=data.y, codes=data.codes, included=data.included)
+            scaling = feature_scaling(X, "range", None)
+            return choose_engine(numeric, scaling, self._n_threads, working_memory())
+        batches = data.metadata_for("estimator").get("batches")
         if batches is not None:
             batch_constraint = weighter._batch_constraint(
-                batches, np.ones(table.n_samples, dtype=bool), table.X
+                batches, np.ones(data.n_samples, dtype=bool), data.X
             )
-            return weighter._rows(replace(table, batch_constraint=batch_constraint))
-        if weighter.scale is None and (table.ranges.low < table.ranges.high).any():
-            check_spans(table.ranges, _WIDEST, 1.0 / _WIDEST)
-        return scaled_rows(table, self._scaling, self._n_threads, working_memory())
+            return weighter._engine(replace(data, batch_constraint=batch_constraint))
+        if weighter.scale is None and (data.ranges.low < data.ranges.high).any():
+            check_spans(data.ranges, _WIDEST, 1.0 / _WIDEST)
+        return choose_engine(data, self._scaling, self._n_threads, working_memory())
 
 
 def nearness_shares(vectors: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._engine.cached_property import cached_property
 from ..._engine.categories import MISSING, level_codes
 from ...base.abilities import categories_parameter, takes_measurements, takes_missing
-from ...base.categorical import chosen_features
+from ...base.categorical import categorical_mask
 from ...base.selector import WeightSelector
 from ...base.validation import check_array, check_classification_targets, plain
 from .wording import number
@@ -33,7 +33,7 @@ def categorical_places(estimator: Any, X: Any) -> list[int]:
     if categories is None:
         return []
     table = X if hasattr(X, "columns") else np.asarray(X)
-    return np.flatnonzero(chosen_features(categories, table, getattr(table, "columns", None))).tolist()
+    return np.flatnonzero(categorical_mask(categories, table, getattr(table, "columns", None))).tolist()
 
 
 def encode_categories(X: Any, places: Sequence[int]) -> tuple[Any, Levels]:
