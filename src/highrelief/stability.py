@@ -413,7 +413,7 @@ def _support_of(fitted: Any, n_features: int) -> NDArray[np.bool_]:
 class _SubsetSelections(_SubsetFits):
     """The fits of a score of selections: rows of ``member_weights_`` are masks."""
 
-    _ask = staticmethod(_support_of)
+    _member_values = staticmethod(_support_of)
 
 
 def _best(weights: NDArray[np.float64], n_features: Any) -> NDArray[np.bool_]:

@@ -18,10 +18,16 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._dask.collections import gathered, is_dask_table
 from .._engine.parameters import constraints, one_of
-from .abilities import categories_parameter, takes_categories, takes_measurements, takes_missing
 from .categorical import CATEGORIES_IN_MEMORY, as_columns, categorical_mask, ordinal_encoded, refuse_text
 from .folds import RULES, check_folds, warn_of_fewer_folds
-from .selector import WeighterTags, WeightSelector
+from .selector import (
+    WeighterTags,
+    WeightSelector,
+    categories_parameter,
+    takes_categories,
+    takes_continuous_target,
+    takes_missing,
+)
 from .training_data import Metadata, Samples, TrainingData, column_ranges, column_scaling
 from .validation import (
     IN_MEMORY,
@@ -63,7 +69,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
     n_jobs : int or None
         Number of threads or, around an estimator of another package, of joblib's workers.
     verbose : int
-        1 shows progress on long work.
+        1 shows the progress of long fits.
     """
 
     # Why Dask collections are not supported; None: they are, if the wrapped estimator supports them.
@@ -253,7 +259,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         """Set ``classes_``, if y holds classes, and return the index of each sample's class."""
         if hasattr(self, "classes_"):
             del self.classes_
-        if y is None or takes_measurements(self.estimator):
+        if y is None or takes_continuous_target(self.estimator):
             return np.zeros(n_samples, dtype=np.int64)
         if type_of_target(y) not in ("binary", "multiclass"):
             return np.zeros(n_samples, dtype=np.int64)
@@ -344,7 +350,7 @@ class SingleFitWeighter(MetaWeighter):
 
     def _check_classes(self, y: NDArray[Any]) -> None:
         """Raise unless y holds at least two classes, and the wrapped estimator uses class labels."""
-        if y is None or takes_measurements(self.estimator):
+        if y is None or takes_continuous_target(self.estimator):
             raise TypeError(
                 f"{type(self).__name__} compares samples of different classes; estimator={self.estimator!r}"
                 " is not told of any."

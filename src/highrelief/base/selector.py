@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags, get_tags
 from sklearn.utils._set_output import _get_output_config
@@ -160,15 +160,16 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
     Parameters
     ----------
     n_features_to_select : int, float or None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean"
-        What ``transform`` returns: False the kept columns as they are; "manhattan" the kept columns scaled
-        as in ``fit`` times max(weight, 0), "euclidean" times its square root; True the metric of the method.
+        Output of ``transform``: with False the selected columns as is; with "manhattan" the selected columns,
+        scaled as in ``fit``, times max(weight, 0), with "euclidean" times its square root; True is the metric
+        of the method.
     n_jobs : int or None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int
-        1 shows progress on long work.
+        1 shows the progress of long fits.
     """
 
     # The metric that the weights define, which ``weighted=True`` selects.
@@ -236,7 +237,7 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
 
     @property
     def ranking_(self) -> NDArray[np.int64]:
-        """1 = best; equal weights share the lowest number."""
+        """1 = best; equal weights have the lowest of their ranks."""
         check_is_fitted(self)
         return lowest_ranks(self._ranked_by)
 
@@ -497,3 +498,43 @@ def lowest_ranks(weights: NDArray[np.float64]) -> NDArray[np.int64]:
 def is_fraction(value: Any) -> bool:
     """Return whether a number of features is a fraction of them: a float, also 1.0."""
     return isinstance(value, Real) and not isinstance(value, Integral)
+
+
+# Capabilities of any estimator, by its tags and parameters
+
+
+def takes_missing(estimator: Any) -> bool:
+    """Return whether an estimator supports missing values."""
+    return bool(get_tags(estimator).input_tags.allow_nan)
+
+
+def takes_categories(estimator: Any) -> bool:
+    """Return whether an estimator supports categorical features."""
+    return bool(getattr(get_tags(estimator), "categories", False))
+
+
+def takes_continuous_target(estimator: Any) -> bool:
+    """Return whether y holds continuous targets, also where they are integers."""
+    return is_regressor(estimator) or bool(getattr(get_tags(estimator), "continuous_target", False))
+
+
+def categories_parameter(estimator: Any) -> str:
+    """Return the name of the, possibly nested, parameter ``categorical_features``; "" if there is none."""
+    return _nested_parameter(estimator, "categorical_features")
+
+
+def stays_within_batches(estimator: Any) -> bool:
+    """Return whether neighbors are in the same batch, and not in other batches."""
+    parameter = _nested_parameter(estimator, "batch_neighbors")
+    return not parameter or estimator.get_params()[parameter] == "within"
+
+
+def weighs_classes(estimator: Any) -> bool:
+    """Return whether class weights are set."""
+    parameter = _nested_parameter(estimator, "class_weight")
+    return bool(parameter) and estimator.get_params()[parameter] is not None
+
+
+def _nested_parameter(estimator: Any, name: str) -> str:
+    """Return the outermost parameter of this name, of the estimator or of one inside; "" if there is none."""
+    return min((each for each in estimator.get_params() if each.split("__")[-1] == name), key=len, default="")

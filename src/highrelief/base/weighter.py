@@ -36,17 +36,18 @@ class FeatureWeighter(ValidationMixin, WeightSelector):
     Parameters
     ----------
     n_features_to_select : int, float or None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean"
-        What ``transform`` returns: False the kept columns as they are; "manhattan" the kept columns scaled
-        as in ``fit`` times max(weight, 0), "euclidean" times its square root; True the metric of the method.
+        Output of ``transform``: with False the selected columns as is; with "manhattan" the selected columns,
+        scaled as in ``fit``, times max(weight, 0), with "euclidean" times its square root; True is the metric
+        of the method.
     scale : "range", "standard" or None
-        How features are made comparable before distances are taken.
+        Scaling of the features before distances are computed.
     n_jobs : int or None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int
-        1 shows progress on long work.
+        1 shows the progress of long fits.
     """
 
     # Whether a class of one sample contributes nothing.

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.abilities import categories_parameter, takes_categories, takes_measurements, takes_missing
 from ..base.meta import fit_inside
+from ..base.selector import categories_parameter, takes_categories, takes_continuous_target, takes_missing
 from ..inspection.interactions import InteractionTable
 from ..inspection.report.origin import about_software, plain
 from ..io.cells import MeasurementError, TableError, WordsError, counted, shown
@@ -62,14 +62,14 @@ def read_for(estimator: Any, request: Request, source: Source) -> tuple[LabeledT
     """The table as it was read, and as the estimator gets it; ``request`` is resolved."""
     roles = replace(
         roles_of(request),
-        measured=takes_measurements(estimator),
+        measured=takes_continuous_target(estimator),
         words=takes_categories(estimator),
         categorical=request.categorical,
     )
     try:
         as_read = read_table(source, roles)
     except MeasurementError as error:
-        raise TableError(f"{_unended(error)}{_instead(takes_measurements, 'numbers')}.") from error
+        raise TableError(f"{_unended(error)}{_instead(takes_continuous_target, 'numbers')}.") from error
     except WordsError as error:
         raise TableError(f"{_unended(error)}{_instead(takes_categories, 'words')}.") from error
     instead = _instead(takes_categories, "them as categories") if as_read.left_out else ""

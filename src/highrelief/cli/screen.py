@@ -22,7 +22,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .._engine.threads import start_helper
-from ..base.progress import watching
+from ..base.progress import listening
 from ..catalog import as_text
 from ..io.cells import counted
 from ..io.roles import LabeledTable
@@ -123,7 +123,7 @@ class Screen(Watcher):
             progress.update(task, completed=done, total=total)
 
         try:
-            with watching(tell):
+            with listening(tell):
                 yield tell
         finally:
             over.set()

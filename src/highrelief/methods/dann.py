@@ -32,21 +32,21 @@ class DANN(FeatureExtractor):
     discriminant adaptive nearest neighbors, as Sun and Wu compare LFE with; the adaptive classifier is not
     part of it.
 
-    Samples tied at the k-th distance share what is left of the weight, so that the order of the rows never
-    matters.
+    Samples tied at the k-th distance share the remaining weight, so that results do not depend on the order
+    of the rows.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        Directions to keep, those of the largest eigenvalues; None: all with a positive one. Where fewer are
-        positive these are kept, with a warning.
+        Number of directions, those of the largest eigenvalues; None: all with a positive one. If fewer are
+        positive, these are returned, with a warning.
     n_neighbors : int or None, default=None
         Samples in a neighborhood, at least 2; None: a fifth of the samples, at least 50. Never more than
         there are.
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1].
+        Scaling of the features; "range" maps to [0, 1].
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class DANN(FeatureExtractor):
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
-        How it was computed: threads, precision, how distances were found.
+        How the results were computed: threads, precision, kind of distances.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -113,7 +113,7 @@ class DANN(FeatureExtractor):
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies.
+            Sample weights; a sample of weight s counts as s equal samples.
 
         Returns
         -------

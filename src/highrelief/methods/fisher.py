@@ -31,11 +31,11 @@ class FisherScore(FeatureWeighter):
         What n_c is multiplied by: a weight > 0 for each class; "balanced" is N/(C·n_c), so that all C classes
         count the same.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by the weights, or their square roots
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by the weights, or their square
+        roots for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
         How ``transform`` scales weighted columns; the score itself does not depend on it.
     n_jobs : int or None, default=None
@@ -50,7 +50,7 @@ class FisherScore(FeatureWeighter):
     feature_importances_ : array of shape (n_features,)
         The same.
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     classes_ : array of shape (n_classes,)
         The classes.
     n_features_in_, feature_names_in_
@@ -100,7 +100,7 @@ class FisherScore(FeatureWeighter):
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies.
+            Sample weights; a sample of weight s counts as s equal samples.
 
         Returns
         -------

@@ -99,24 +99,24 @@ class FREL(FeatureWeighter):
     n_epochs : int, default=1
         How often "sgd" goes through the samples.
     class_weight : None, "balanced" or dict, default=None
-        How much the samples of each class count in the mean of losses: a weight > 0 for each class;
-        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same. For
-        ``solver="exact"``: a step of Algorithm 1 does not depend on the size of the loss.
+        Weights of the classes in the mean of losses, each > 0; "balanced" is N/(C·n_c) for the n_c samples of
+        a class, so that all C classes contribute equally. For ``solver="exact"``: a step of Algorithm 1 does
+        not depend on the size of the loss.
     batch_neighbors : {"within", "across"}, default="within"
-        Where ``fit`` is told of ``batches``: whether hits and misses are looked for in the batch of a sample
-        only, or in the other batches only.
+        If ``fit`` gets ``batches``: whether hits and misses are in the batch of a sample, or in the other
+        batches.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first.
+        Scaling of the features.
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class FREL(FeatureWeighter):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     objective_ : float
         What is minimized, at the weights.
     residual_ : float
@@ -136,7 +136,7 @@ class FREL(FeatureWeighter):
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
-        How it was computed: threads, precision, how distances were found.
+        How the results were computed: threads, precision, kind of distances.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -228,7 +228,7 @@ class FREL(FeatureWeighter):
         sample_weight: ArrayLike | None = None,
         batches: ArrayLike | None = None,
     ) -> Self:
-        """Weigh the features.
+        """Compute the feature weights.
 
         Parameters
         ----------
@@ -237,12 +237,12 @@ class FREL(FeatureWeighter):
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies. Only for ``solver="exact"``: Algorithm 1
-            visits one sample after the other.
+            Sample weights; a sample of weight s counts as s equal samples. Only for ``solver="exact"``:
+            Algorithm 1 visits one sample after the other.
         batches : array-like of shape (n_samples,), default=None
-            The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
-            neighbors are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
-            has no loss.
+            Batch of each sample, a name or a number. Features are scaled within each batch, and
+            ``batch_neighbors`` determines which batches neighbors are in. A sample without a hit or a miss
+            there has no loss.
 
         Returns
         -------
@@ -334,7 +334,7 @@ class FREL(FeatureWeighter):
         return float(w @ w if self.penalty == "l2" else np.abs(w).sum())
 
     def margins(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Margin of every sample among the given ones, under the learned weights.
+        """Return the margin of every sample of X, with neighbors in X, under the learned weights.
 
         ``Ē − E = wᵀ(|x − NM(x)| − |x − NH(x)|)``, with the weights as they are, sign and size included, and
         the neighbors by the unweighted Manhattan distance. Positive: the sample is nearer to its own class.
@@ -342,16 +342,16 @@ class FREL(FeatureWeighter):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples, scaled here as in ``fit``.
+            The samples; scaled as in ``fit``.
         y : array-like of shape (n_samples,)
             Their classes.
         batches : array-like of shape (n_samples,), default=None
-            Their batches; features are then scaled in each of these by itself.
+            Their batches; features are then scaled within each batch.
 
         Returns
         -------
         margins : array of shape (n_samples,)
-            0 for a sample that is alone in its class.
+            0 for a sample without another of its class.
         """
         engine, _ = self._margin_engine(X, y, batches)
         return engine.nearest(Neighborhood(1, pooled=True)).rows() @ self.feature_weights_

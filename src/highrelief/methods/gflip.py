@@ -269,11 +269,11 @@ class GFlip(EuclideanWeighter):
         Whether ``transform`` scales the kept columns, and multiplies those that are no members by 0; True is
         "euclidean", the metric of the method.
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first.
+        Scaling of the features.
     n_jobs : int or None, default=None
         Threads, for the runs. The result is the same, bit for bit, for any number.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
     random_state : int, RandomState or None, default=None
         For the random orders.
 
@@ -372,7 +372,7 @@ class GFlip(EuclideanWeighter):
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies, which are hits of each other.
+            Sample weights: weight s means s copies, which are hits of each other.
 
         Returns
         -------

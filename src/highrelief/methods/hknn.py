@@ -43,10 +43,10 @@ class HKNNClassifier(ClassifierMixin, ValidationMixin, BaseEstimator):
         distance from the mean of the neighbors. "HKNN with large k" needs λ > 0: as many neighbors as
         features span the whole space, and all distances are 0.
     scale : {"range", "standard", None}, default=None
-        How features are made comparable first; "range" maps to [0, 1], and features that were constant in
-        ``fit`` are left out. None: not at all, as after a weighter.
+        Scaling of the features; "range" maps to [0, 1], and features that were constant in ``fit`` are left
+        out. None: not at all, as after a weighter.
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class HKNNClassifier(ClassifierMixin, ValidationMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies.
+            Sample weights; a sample of weight s counts as s equal samples.
 
         Returns
         -------
@@ -121,7 +121,7 @@ class HKNNClassifier(ClassifierMixin, ValidationMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples, scaled here as in ``fit``.
+            The samples; scaled as in ``fit``.
 
         Returns
         -------

@@ -97,23 +97,23 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     init : {"uniform", "random"} or array of shape (n_features,), default="uniform"
         Weights to begin with, brought to sum 1. The paper draws them at random.
     memory_budget : float or None, default=None
-        Bytes that may be spent on keeping the distances of all pairs from one pass to the next; beyond, they
-        are computed in each. None: half of the memory that is free. The result is the same, bit for bit.
+        Bytes for storing the distances of all pairs between passes; if they need more, they are recomputed in
+        each pass. None: half of the free memory. Results are bitwise identical for any value.
     batch_neighbors : {"within", "across"}, default="within"
-        Where ``fit`` is told of ``batches``: whether hits and misses are looked for in the batch of a sample
-        only, or in the other batches only.
+        If ``fit`` gets ``batches``: whether hits and misses are in the batch of a sample, or in the other
+        batches.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by the weights, or their square roots
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by the weights, or their square
+        roots for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1]. The paper has "standard".
+        Scaling of the features; "range" maps to [0, 1]. The paper has "standard".
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
     random_state : int, RandomState or None, default=None
         For ``init="random"``.
 
@@ -124,7 +124,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     feature_importances_ : array of shape (n_features,)
         The same.
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     cost_ : array of shape (n_iter,)
         C after every iteration, at its weights with the α and β that made them; with ``loss="log"`` at the
         weights that the iteration began with and their own α and β. With ``sigma="auto"`` every iteration has
@@ -147,7 +147,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
-        How it was computed: threads, precision, whether distances were stored or computed again.
+        How the results were computed: threads, precision, whether distances were stored or recomputed.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -246,15 +246,16 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples. Where values are missing (NaN), differences are what they are expected to be.
+            The samples. NaN is allowed: a difference to a missing value is replaced by its expectation over
+            the observed values.
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies.
+            Sample weights; a sample of weight s counts as s equal samples.
         batches : array-like of shape (n_samples,), default=None
-            The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
-            neighbors are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
-            contributes nothing. The classifier takes the samples as one data, scaled as a whole.
+            Batch of each sample, a name or a number. Features are scaled within each batch, and
+            ``batch_neighbors`` determines which batches neighbors are in. A sample without a hit or a miss
+            there contributes nothing. The classifier takes the samples as one data, scaled as a whole.
         groups : array-like of shape (n_samples,), default=None
             For ``sigma="path"``: samples of the same group (such as those of one patient) are in one fold of
             the inner cross-validation.
@@ -404,8 +405,8 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples, scaled here as in ``fit``. What is missing, here or there, may be any value of the
-            fitted samples.
+            The samples; scaled as in ``fit``. A missing value is replaced by its expectation over the samples
+            of ``fit``.
 
         Returns
         -------

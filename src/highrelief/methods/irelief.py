@@ -59,29 +59,28 @@ class IRelief(ClassMargins, RepeatedWeighter):
     memory_budget : float or None, default=None
         Bytes that may be spent on keeping the distances of all pairs from one pass to the next; beyond, they
         are computed in each. Twice as many, up to 200 MB, also keep what the pairs weigh, by which features
-        are left out whose margin is certain to stay negative. None: half of the memory that is free. The
-        result is the same, bit for bit.
-        Beside them a fit holds one scaled copy of X, or, if X has at least 10 times more features than
-        samples and the distances are kept, a block of its columns; and as much again for the features with
-        missing values.
+        are left out whose margin is certain to stay negative. None: half of the memory that is free. Results
+        are bitwise identical for any value. Beside them a fit holds one scaled copy of X, or, if X has at
+        least 10 times more features than samples and the distances are kept, a block of its columns; and as
+        much again for the features with missing values.
     class_weight : None, "balanced" or dict, default=None
-        How much the samples of each class count in the mean, and the class in P(c): a weight > 0 for each;
-        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same.
+        Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
+        of a class, so that all C classes contribute equally.
     batch_neighbors : {"within", "across"}, default="within"
-        Where ``fit`` is told of ``batches``: whether hits and misses are looked for in the batch of a sample
-        only, or in the other batches only.
+        If ``fit`` gets ``batches``: whether hits and misses are in the batch of a sample, or in the other
+        batches.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by the weights, or their square roots
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by the weights, or their square
+        roots for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1].
+        Scaling of the features; "range" maps to [0, 1].
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
     random_state : int, RandomState or None, default=None
         For ``init="random"``.
 
@@ -92,7 +91,7 @@ class IRelief(ClassMargins, RepeatedWeighter):
     feature_importances_ : array of shape (n_features,)
         The same.
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     outlier_proba_ : array of shape (n_samples,)
         1 − γ_n at the final weights: how likely the sample is mislabeled. NaN for samples of weight 0.
     sigma_ : float
@@ -108,7 +107,7 @@ class IRelief(ClassMargins, RepeatedWeighter):
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
-        How it was computed: threads, precision, whether distances were stored or computed again.
+        How the results were computed: threads, precision, whether distances were stored or recomputed.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -137,7 +136,7 @@ class IRelief(ClassMargins, RepeatedWeighter):
     _allows_missing = True
     _refuses_dask: str | None = None
     _takes_sparse = True
-    _margin_may_follow = True
+    _margin_may_be_none = True
     _uniform = None
 
     def __init__(
@@ -194,15 +193,16 @@ class IRelief(ClassMargins, RepeatedWeighter):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples. Where values are missing (NaN), differences are what they are expected to be.
+            The samples. NaN is allowed: a difference to a missing value is replaced by its expectation over
+            the observed values.
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies.
+            Sample weights; a sample of weight s counts as s equal samples.
         batches : array-like of shape (n_samples,), default=None
-            The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
-            neighbors are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
-            contributes nothing.
+            Batch of each sample, a name or a number. Features are scaled within each batch, and
+            ``batch_neighbors`` determines which batches neighbors are in. A sample without a hit or a miss
+            there contributes nothing.
 
         Returns
         -------

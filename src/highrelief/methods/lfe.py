@@ -40,21 +40,21 @@ class LFE(FeatureExtractor):
     objective's largest value, is called discriminant power; to keep t components loses
     :math:`\sum_{i>t} \sigma_i^2 / P` of it. Euclidean distances of projected samples are distances under W.
 
-    Samples tied at the k-th distance share what is left of the weight, so that the order of the rows never
-    matters. Where there are fewer than k, those count. A sample that is alone in its class contributes
-    nothing. Misses of several classes are pooled.
+    Samples tied at the k-th distance share the remaining weight, so that results do not depend on the order
+    of the rows. If there are fewer than k, all of them count. A sample without another of its class
+    contributes nothing. Misses of several classes are pooled.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        Directions to keep, those of the largest eigenvalues; None: all with a positive one. Where fewer are
-        positive these are kept, with a warning.
+        Number of directions, those of the largest eigenvalues; None: all with a positive one. If fewer are
+        positive, these are returned, with a warning.
     n_neighbors : int, default=1
         Nearest hits, and nearest misses of all other classes together.
     metric : {"euclidean", "manhattan"}, default="euclidean"
-        Distance by which the nearest are found, in the space of the scaled features.
+        Distance by which neighbors are found, in the space of the scaled features.
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1].
+        Scaling of the features; "range" maps to [0, 1].
     solver : {"auto", "primal", "dual", "arpack"}, default="auto"
         "primal": the matrix above, n_features × n_features. "dual": the same answer from matrices of
         n_samples × n_samples. "arpack": neither, by products with the matrix alone; needs ``n_components``
@@ -62,7 +62,7 @@ class LFE(FeatureExtractor):
         "auto": the smaller of the first two; "arpack" if even that has more than 8,192 rows and at most a
         twentieth of its directions are wanted.
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class LFE(FeatureExtractor):
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
-        How it was computed: threads, precision, how distances were found.
+        How the results were computed: threads, precision, kind of distances.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -145,7 +145,7 @@ class LFE(FeatureExtractor):
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies.
+            Sample weights; a sample of weight s counts as s equal samples.
 
         Returns
         -------

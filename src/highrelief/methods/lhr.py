@@ -45,20 +45,20 @@ class LHRelief(FeatureWeighter):
     tol : float, default=1e-4
         The iteration ends when ‖w − w_before‖₂ is smaller.
     class_weight : None, "balanced" or dict, default=None
-        How much the samples of each class count in the mean: a weight > 0 for each class;
-        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same.
+        Weights of the classes in the mean, each > 0; "balanced" is N/(C·n_c) for the n_c samples of a class,
+        so that all C classes contribute equally.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by the weights, or their square roots
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by the weights, or their square
+        roots for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1].
+        Scaling of the features; "range" maps to [0, 1].
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class LHRelief(FeatureWeighter):
     feature_importances_ : array of shape (n_features,)
         The same.
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     n_iter_ : int
         Iterations run.
     converged_ : bool
@@ -79,7 +79,7 @@ class LHRelief(FeatureWeighter):
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
-        How it was computed: threads, precision, how distances were found.
+        How the results were computed: threads, precision, kind of distances.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -147,7 +147,7 @@ class LHRelief(FeatureWeighter):
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Weigh the features.
+        """Compute the feature weights.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class LHRelief(FeatureWeighter):
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies.
+            Sample weights; a sample of weight s counts as s equal samples.
 
         Returns
         -------
@@ -178,7 +178,7 @@ class LHRelief(FeatureWeighter):
         return self._set_weights(end.weights)
 
     def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
-        """Margin of every sample among the given ones, under the learned weights.
+        """Return the margin of every sample of X, with neighbors in X, under the learned weights.
 
         ``ρ_n = Σ_j w_j (|x_n − H_miss α|_j − |x_n − H_hit β|_j)``, the neighbors and the mixtures found
         under w. Positive: the sample is nearer to the hyperplane of its own class.
@@ -186,14 +186,14 @@ class LHRelief(FeatureWeighter):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples, scaled here as in ``fit``.
+            The samples; scaled as in ``fit``.
         y : array-like of shape (n_samples,)
             Their classes.
 
         Returns
         -------
         margins : array of shape (n_samples,)
-            0 for a sample that is alone in its class.
+            0 for a sample without another of its class.
         """
         engine, w = self._margin_engine(X, y)
         return self._hyperplanes(engine).margins(w)

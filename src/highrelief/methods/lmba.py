@@ -36,17 +36,17 @@ class Lmba(FeatureWeighter):
     n_epochs : int, default=1
         How often to go through the samples.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first.
+        Scaling of the features.
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
 
     Attributes
     ----------
@@ -55,11 +55,11 @@ class Lmba(FeatureWeighter):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
-        How it was computed: threads, precision, how distances were found.
+        How the results were computed: threads, precision, kind of distances.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -103,7 +103,7 @@ class Lmba(FeatureWeighter):
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Weigh the features.
+        """Compute the feature weights.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class Lmba(FeatureWeighter):
         return self._set_weights(w if pairs.n_pairs.any() else np.zeros_like(w))
 
     def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
-        """Margin of every sample among the given ones, under the learned weights.
+        """Return the margin of every sample of X, with neighbors in X, under the learned weights.
 
         wᵀ(E|x − NM(x)| − E|x − NH(x)|), means over the k nearest, with the weights as they are, sign and
         size included. Positive: the sample is nearer to its own class.
@@ -167,14 +167,14 @@ class Lmba(FeatureWeighter):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples, scaled here as in ``fit``.
+            The samples; scaled as in ``fit``.
         y : array-like of shape (n_samples,)
             Their classes.
 
         Returns
         -------
         margins : array of shape (n_samples,)
-            0 for a sample that is alone in its class.
+            0 for a sample without another of its class.
         """
         engine, _ = self._margin_engine(X, y)
         return engine.nearest(Neighborhood(self.n_neighbors, pooled=True)).rows() @ self.feature_weights_

@@ -60,23 +60,23 @@ class LOGO(RepeatedWeighter):
         Bytes that may be spent on distances and coefficients of all pairs. Beyond, they are computed in each
         pass, over all features. None: half of the memory that is free.
     class_weight : None, "balanced" or dict, default=None
-        How much the samples of each class count in the sum: a weight > 0 for each class;
-        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same.
+        How much the samples of each class count in the sum: a weight > 0 for each class; "balanced" is
+        N/(C·n_c) for the n_c samples of a class, so that all C classes contribute equally.
     batch_neighbors : {"within", "across"}, default="within"
-        Where ``fit`` is told of ``batches``: whether hits and misses are looked for in the batch of a sample
-        only, or in the other batches only.
+        If ``fit`` gets ``batches``: whether hits and misses are in the batch of a sample, or in the other
+        batches.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by the weights, or their square roots
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by the weights, or their square
+        roots for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1].
+        Scaling of the features; "range" maps to [0, 1].
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
     random_state : int, RandomState or None, default=None
         For ``init="random"``.
 
@@ -87,7 +87,7 @@ class LOGO(RepeatedWeighter):
     feature_importances_ : array of shape (n_features,)
         The same.
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     sigma_ : float
         The kernel width; with "auto" that of the final weights.
     alpha_ : float
@@ -179,20 +179,21 @@ class LOGO(RepeatedWeighter):
         sample_weight: ArrayLike | None = None,
         batches: ArrayLike | None = None,
     ) -> Self:
-        """Weigh the features.
+        """Compute the feature weights.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples. Where values are missing (NaN), differences are what they are expected to be.
+            The samples. NaN is allowed: a difference to a missing value is replaced by its expectation over
+            the observed values.
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies.
+            Sample weights; a sample of weight s counts as s equal samples.
         batches : array-like of shape (n_samples,), default=None
-            The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
-            neighbors are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
-            contributes nothing.
+            Batch of each sample, a name or a number. Features are scaled within each batch, and
+            ``batch_neighbors`` determines which batches neighbors are in. A sample without a hit or a miss
+            there contributes nothing.
 
         Returns
         -------

@@ -181,17 +181,17 @@ class OnlineIRelief(ClassMargins):
         Most samples of a stream to keep for others to meet, at least 3: a random sample of all that has
         passed. None keeps everything.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by the weights, or their square roots
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by the weights, or their square
+        roots for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first. In a stream: by what has been seen so far.
+        Scaling of the features. In a stream: by what has been seen so far.
     n_jobs : int or None, default=None
         Threads, for finding σ; the samples are visited one by one.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
     random_state : int, RandomState or None, default=None
         For the order of the samples, and for what a stream keeps.
 
@@ -202,7 +202,7 @@ class OnlineIRelief(ClassMargins):
     feature_importances_ : array of shape (n_features,)
         The same.
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     sigma_ : float
         The kernel width, the last one found if "auto".
     n_samples_seen_ : int

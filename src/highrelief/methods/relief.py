@@ -197,7 +197,7 @@ class _NearestWeighter(FeatureWeighter):
         sample_weight: ArrayLike | None = None,
         batches: ArrayLike | None = None,
     ) -> Self:
-        """Weigh the features.
+        """Compute the feature weights.
 
         Parameters
         ----------
@@ -206,11 +206,11 @@ class _NearestWeighter(FeatureWeighter):
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies.
+            Sample weights; a sample of weight s counts as s equal samples.
         batches : array-like of shape (n_samples,), default=None
-            The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
-            neighbors are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
-            contributes nothing.
+            Batch of each sample, a name or a number. Features are scaled within each batch, and
+            ``batch_neighbors`` determines which batches neighbors are in. A sample without a hit or a miss
+            there contributes nothing.
 
         Returns
         -------
@@ -236,7 +236,7 @@ class _NearestWeighter(FeatureWeighter):
         return self
 
     def margins(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Margin of every sample among the given ones, under the learned weights.
+        """Return the margin of every sample of X, with neighbors in X, under the learned weights.
 
         ρ_n = Σ_j w_j (E|x_nj − miss_j| − E|x_nj − hit_j|) with w = (weights)⁺/‖(weights)⁺‖₂, the maximizer of
         the mean margin (Sun 2007, eqs. 2 and 6), and the neighbors as in ``fit``. Positive: the sample is
@@ -245,16 +245,16 @@ class _NearestWeighter(FeatureWeighter):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, scaled here as in ``fit``.
+            The samples; scaled as in ``fit``.
         y : array-like of shape (n_samples,)
             Their classes.
         batches : array-like of shape (n_samples,), default=None
-            Their batches; features are then scaled in each of these by itself.
+            Their batches; features are then scaled within each batch.
 
         Returns
         -------
         margins : array of shape (n_samples,)
-            0 for a sample that is alone in its class.
+            0 for a sample without another of its class.
         """
         engine, w = self._margin_engine(X, y, batches)
         return engine.nearest(self._neighborhood()).margins_under(w)
@@ -266,42 +266,43 @@ class Relief(_NearestWeighter):
     .. math:: W_j = \frac{1}{N} \sum_n |x_{nj} - \mathrm{NM}_j(x_n)| - |x_{nj} - \mathrm{NH}_j(x_n)|
 
     NH is the nearest sample of the same class, NM the nearest of all others. Ties share: the order of the
-    rows never matters. A sample that is alone in its class contributes nothing.
+    rows never matters. A sample without another of its class contributes nothing.
 
     Parameters
     ----------
     n_anchors : int or None, default=None
-        Samples x_n to sum over, drawn without replacement; None: all of them.
+        Number of anchors x_n to sum over, drawn without replacement; None: all samples.
     max_error : float or None, default=None
-        Draw anchors, up to ``n_anchors``, only until the top of the ranking is settled: at ``confidence``, no
-        feature left out weighs more than one that is kept by over ``max_error``. What is kept:
-        ``n_features_to_select``; with None the features of positive weight, the others being compared with 0.
+        Draw anchors, up to ``n_anchors``, only until the selection is settled: at ``confidence``, no other
+        feature has a weight that exceeds that of a selected one by more than ``max_error``. The selection is
+        that of ``n_features_to_select``; with None it is the features of positive weight, and the others are
+        compared with 0.
     confidence : float, default=0.95
-        Confidence of each of ``weight_intervals_``; and of ``max_error``, there for all features together and
-        for every time that the ranking is looked at while anchors are drawn.
+        Confidence of each of ``weight_intervals_``, and of ``max_error``, there simultaneous for all features
+        and all rounds of drawing anchors.
     metric : {"manhattan", "euclidean", "sqeuclidean"}, default="manhattan"
-        Distance by which the nearest are found. With "sqeuclidean" the differences in the sum are squared
-        too, as in the RELIEF of Gilad-Bachrach et al. (2004).
+        Distance by which neighbors are found. With "sqeuclidean" the differences in the sum are squared too,
+        as in the RELIEF of Gilad-Bachrach et al. (2004).
     class_weight : None, "balanced" or dict, default=None
-        How much the samples of each class count in the mean: a weight > 0 for each class;
-        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same.
+        Weights of the classes in the mean, each > 0; "balanced" is N/(C·n_c) for the n_c samples of a class,
+        so that all C classes contribute equally.
     batch_neighbors : {"within", "across"}, default="within"
-        Where ``fit`` is told of ``batches``: whether hits and misses are looked for in the batch of a sample
-        only, or in the other batches only.
+        If ``fit`` gets ``batches``: whether hits and misses are in the batch of a sample, or in the other
+        batches.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1] and weights to [−1, 1].
+        Scaling of the features; "range" maps to [0, 1] and weights to [−1, 1].
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
     random_state : int, RandomState or None, default=None
-        For drawing the anchors.
+        Determines the anchors.
 
     Attributes
     ----------
@@ -310,16 +311,16 @@ class Relief(_NearestWeighter):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     weight_intervals_ : array of shape (n_features, 2)
-        Where, at ``confidence``, each weight would be if all samples were anchors. The weight itself,
-        twice, if they were.
+        Confidence interval, at ``confidence``, of the weight that all samples as anchors would give. The
+        weight itself, twice, if all of them were.
     n_anchors_ : int
-        How many samples were anchors.
+        Number of anchors.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
-        How it was computed: threads, precision, how distances were found.
+        How the results were computed: threads, precision, kind of distances.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -382,9 +383,9 @@ class ReliefF(CategoricalFeaturesMixin, _NearestWeighter):
               \sum_{i \in \mathrm{NM}_c} u_i |x_{nj} - x_{ij}|
               - \sum_{i \in \mathrm{NH}} u_i |x_{nj} - x_{ij}| \Bigr)
 
-    with :math:`u_i` = 1/k, or falling with the rank. Samples tied at the k-th distance share what is left of
-    the weight, so that the order of the rows never matters. Where there are fewer than k, those count. A
-    sample that is alone in its class contributes nothing.
+    with :math:`u_i` = 1/k, or falling with the rank. Samples tied at the k-th distance share the remaining
+    weight, so that results do not depend on the order of the rows. If there are fewer than k, all of them
+    count. A sample without another of its class contributes nothing.
 
     Parameters
     ----------
@@ -393,41 +394,42 @@ class ReliefF(CategoricalFeaturesMixin, _NearestWeighter):
     neighbor_weights : {"uniform", "rank"}, default="uniform"
         "rank": a neighbor weighs exp(−(rank/rank_decay)²), divided by the sum over the k.
     rank_decay : float, default=20
-        How fast the weights fall with the rank.
+        Decay of the weights with the rank.
     n_anchors : int or None, default=None
-        Samples x_n to sum over, drawn without replacement; None: all of them.
+        Number of anchors x_n to sum over, drawn without replacement; None: all samples.
     max_error : float or None, default=None
-        Draw anchors, up to ``n_anchors``, only until the top of the ranking is settled: at ``confidence``, no
-        feature left out weighs more than one that is kept by over ``max_error``. What is kept:
-        ``n_features_to_select``; with None the features of positive weight, the others being compared with 0.
+        Draw anchors, up to ``n_anchors``, only until the selection is settled: at ``confidence``, no other
+        feature has a weight that exceeds that of a selected one by more than ``max_error``. The selection is
+        that of ``n_features_to_select``; with None it is the features of positive weight, and the others are
+        compared with 0.
     confidence : float, default=0.95
-        Confidence of each of ``weight_intervals_``; and of ``max_error``, there for all features together and
-        for every time that the ranking is looked at while anchors are drawn.
+        Confidence of each of ``weight_intervals_``, and of ``max_error``, there simultaneous for all features
+        and all rounds of drawing anchors.
     categorical_features : "from_dtype", mask, indices or names, default=None
-        Features whose values differ by 0 or 1 and nothing else. "from_dtype": the columns of a DataFrame
-        that hold categories or text. None: all are numbers.
+        Categorical features: two values differ by 1 if they are not equal. "from_dtype": the columns of a
+        DataFrame that hold categories or text. None: all features are numeric.
     metric : {"manhattan", "euclidean", "sqeuclidean"}, default="manhattan"
-        Distance by which the nearest are found. With "sqeuclidean" the differences in the sum are squared.
+        Distance by which neighbors are found. With "sqeuclidean" the differences in the sum are squared.
     class_weight : None, "balanced" or dict, default=None
-        How much the samples of each class count in the mean, and the class in P(c): a weight > 0 for each;
-        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same.
+        Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
+        of a class, so that all C classes contribute equally.
     batch_neighbors : {"within", "across"}, default="within"
-        Where ``fit`` is told of ``batches``: whether hits and misses are looked for in the batch of a sample
-        only, or in the other batches only.
+        If ``fit`` gets ``batches``: whether hits and misses are in the batch of a sample, or in the other
+        batches.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1] and weights to [−1, 1].
+        Scaling of the features; "range" maps to [0, 1] and weights to [−1, 1].
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
     random_state : int, RandomState or None, default=None
-        For drawing the anchors.
+        Determines the anchors.
 
     Attributes
     ----------
@@ -436,16 +438,16 @@ class ReliefF(CategoricalFeaturesMixin, _NearestWeighter):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     weight_intervals_ : array of shape (n_features, 2)
-        Where, at ``confidence``, each weight would be if all samples were anchors. The weight itself,
-        twice, if they were.
+        Confidence interval, at ``confidence``, of the weight that all samples as anchors would give. The
+        weight itself, twice, if all of them were.
     n_anchors_ : int
-        How many samples were anchors.
+        Number of anchors.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
-        How it was computed: threads, precision, how distances were found.
+        How the results were computed: threads, precision, kind of distances.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 

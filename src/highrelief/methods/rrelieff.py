@@ -34,10 +34,10 @@ class RReliefF(CategoricalFeaturesMixin, FeatureWeighter):
         N_{dC\&dA}[j] = \sum_n \sum_i u_{ni} \, |y_n - y_i| \, |x_{nj} - x_{ij}|
 
     where y is scaled to [0, 1] by its range and :math:`u_{ni} \propto \exp(-(\mathrm{rank}/20)^2)`, summing
-    to 1 over the neighbors of a sample. W estimates P(different value | near, different target) −
-    P(different value | near, same target). Samples tied at the k-th distance share what is left of the
-    weight, so that the order of the rows never matters. Where all neighbors have the same target, or all lie
-    at the opposite end of its range, the fraction that this leaves without a denominator is 0.
+    to 1 over the neighbors of a sample. W estimates P(different value | near, different target) − P(different
+    value | near, same target). Samples tied at the k-th distance share the remaining weight, so that results
+    do not depend on the order of the rows. Where all neighbors have the same target, or all lie at the
+    opposite end of its range, the fraction that this leaves without a denominator is 0.
 
     Parameters
     ----------
@@ -47,32 +47,31 @@ class RReliefF(CategoricalFeaturesMixin, FeatureWeighter):
         "rank": a neighbor weighs exp(−(rank/rank_decay)²), divided by the sum over the k, as in the paper;
         "uniform": all weigh 1/k.
     rank_decay : float, default=20
-        How fast the weights fall with the rank.
+        Decay of the weights with the rank.
     n_anchors : int or None, default=None
-        Samples x_n to sum over, drawn without replacement; None: all of them.
+        Number of anchors x_n to sum over, drawn without replacement; None: all samples.
     categorical_features : "from_dtype", mask, indices or names, default=None
-        Features whose values differ by 0 or 1 and nothing else. "from_dtype": the columns of a DataFrame
-        that hold categories or text. None: all are numbers.
+        Categorical features: two values differ by 1 if they are not equal. "from_dtype": the columns of a
+        DataFrame that hold categories or text. None: all features are numeric.
     metric : {"manhattan", "euclidean", "sqeuclidean"}, default="manhattan"
-        Distance by which the nearest are found. With "sqeuclidean" the differences of the features in the
-        sums are squared.
+        Distance by which neighbors are found. With "sqeuclidean" the differences of the features in the sums
+        are squared.
     batch_neighbors : {"within", "across"}, default="within"
-        Where ``fit`` is told of ``batches``: whether neighbors are looked for in the batch of a sample
-        only, or in the other batches only.
+        If ``fit`` gets ``batches``: whether neighbors are in the batch of a sample, or in the other batches.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1] and weights to [−1, 1].
+        Scaling of the features; "range" maps to [0, 1] and weights to [−1, 1].
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
     random_state : int, RandomState or None, default=None
-        For drawing the anchors.
+        Determines the anchors.
 
     Attributes
     ----------
@@ -81,11 +80,11 @@ class RReliefF(CategoricalFeaturesMixin, FeatureWeighter):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     n_anchors_ : int
-        How many samples were anchors.
+        Number of anchors.
     execution_ : dict
-        How it was computed: threads, precision, how distances were found.
+        How the results were computed: threads, precision, kind of distances.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -196,7 +195,7 @@ class RReliefF(CategoricalFeaturesMixin, FeatureWeighter):
         sample_weight: ArrayLike | None = None,
         batches: ArrayLike | None = None,
     ) -> Self:
-        """Weigh the features.
+        """Compute the feature weights.
 
         Parameters
         ----------
@@ -205,11 +204,11 @@ class RReliefF(CategoricalFeaturesMixin, FeatureWeighter):
         y : array-like of shape (n_samples,)
             Their targets, numbers.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies.
+            Sample weights; a sample of weight s counts as s equal samples.
         batches : array-like of shape (n_samples,), default=None
-            The batch of each sample, a name or a number. Features are scaled in each batch by itself, the
-            target is not, and neighbors are where ``batch_neighbors`` says. A sample without any there
-            contributes nothing.
+            Batch of each sample, a name or a number. Features, but not the target, are scaled within each
+            batch, and ``batch_neighbors`` determines which batches neighbors are in. A sample without
+            neighbors there contributes nothing.
 
         Returns
         -------

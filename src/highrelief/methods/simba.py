@@ -48,17 +48,17 @@ class Simba(EuclideanWeighter):
     shuffle : bool, default=True
         Whether samples are visited in random order, a new one in each epoch, or as they are given.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by the weights, or by their square roots
-        for "euclidean"; True is "euclidean", the metric of the method.
+        Whether ``transform`` scales the selected columns and multiplies them by the weights, or by their
+        square roots for "euclidean"; True is "euclidean", the metric of the method.
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first. It sets the length of the steps too.
+        Scaling of the features. It sets the length of the steps too.
     n_jobs : int or None, default=None
         Threads, for the runs. The result is the same, bit for bit, for any number.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
     random_state : int, RandomState or None, default=None
         For the random orders.
 
@@ -70,7 +70,7 @@ class Simba(EuclideanWeighter):
     feature_importances_ : array of shape (n_features,)
         The same.
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     margin_sum_ : float
         Sum of the margins of all samples under the weights.
     margin_sums_ : array of shape (n_runs,)
@@ -134,7 +134,7 @@ class Simba(EuclideanWeighter):
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Weigh the features.
+        """Compute the feature weights.
 
         Parameters
         ----------

@@ -60,7 +60,7 @@ class _RadiusWeighter(CategoricalFeaturesMixin, FeatureWeighter):
         sample_weight: ArrayLike | None = None,
         batches: ArrayLike | None = None,
     ) -> Self:
-        """Weigh the features.
+        """Compute the feature weights.
 
         Parameters
         ----------
@@ -69,7 +69,7 @@ class _RadiusWeighter(CategoricalFeaturesMixin, FeatureWeighter):
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies.
+            Sample weights; a sample of weight s counts as s equal samples.
         batches : array-like of shape (n_samples,), default=None
             The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
             samples are compared with those that ``batch_neighbors`` says, which the radii depend on too. A
@@ -104,32 +104,31 @@ class SURF(_RadiusWeighter):
     with the Manhattan distance d; the mean of all distances includes those of every sample to itself, as in
     scikit-rebate. A mean over no sample is left out: a sample without near hits still counts by its near
     misses. Distances equal to T (within 1e-12, for float32 1e-6) are not near, so that the order of the rows
-    never matters. A sample that is alone in its class contributes nothing.
+    never matters. A sample without another of its class contributes nothing.
 
     Parameters
     ----------
     categorical_features : "from_dtype", mask, indices or names, default=None
-        Features whose values differ by 0 or 1 and nothing else. "from_dtype": the columns of a DataFrame
-        that hold categories or text. None: all are numbers.
+        Categorical features: two values differ by 1 if they are not equal. "from_dtype": the columns of a
+        DataFrame that hold categories or text. None: all features are numeric.
     class_weight : None, "balanced" or dict, default=None
-        How much the samples of each class count in the mean, and the class in P(c): a weight > 0 for each;
-        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same. Radii
-        do not depend on it.
+        Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
+        of a class, so that all C classes contribute equally. Radii do not depend on it.
     batch_neighbors : {"within", "across"}, default="within"
         Where ``fit`` is told of ``batches``: whether samples are compared with those of their own batch
         only, or with those of the other batches only; radii are of these distances.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1] and weights to [−1, 1].
+        Scaling of the features; "range" maps to [0, 1] and weights to [−1, 1].
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
 
     Attributes
     ----------
@@ -138,7 +137,7 @@ class SURF(_RadiusWeighter):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
@@ -180,33 +179,32 @@ class SURFStar(SURF):
 
     with the Manhattan distance d; the mean of all distances includes those of every sample to itself, as in
     scikit-rebate. A mean over no sample is left out. Distances equal to T (within 1e-12, for float32 1e-6)
-    are neither near nor far. A sample that is alone in its class contributes nothing. Main effects work
+    are neither near nor far. A sample without another of its class contributes nothing. Main effects work
     against the far samples: two classes that lie apart give their own features negative weights.
 
     Parameters
     ----------
     categorical_features : "from_dtype", mask, indices or names, default=None
-        Features whose values differ by 0 or 1 and nothing else. "from_dtype": the columns of a DataFrame
-        that hold categories or text. None: all are numbers.
+        Categorical features: two values differ by 1 if they are not equal. "from_dtype": the columns of a
+        DataFrame that hold categories or text. None: all features are numeric.
     class_weight : None, "balanced" or dict, default=None
-        How much the samples of each class count in the mean, and the class in P(c): a weight > 0 for each;
-        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same. Radii
-        do not depend on it.
+        Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
+        of a class, so that all C classes contribute equally. Radii do not depend on it.
     batch_neighbors : {"within", "across"}, default="within"
         Where ``fit`` is told of ``batches``: whether samples are compared with those of their own batch
         only, or with those of the other batches only; radii are of these distances.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1] and weights to [−2, 2].
+        Scaling of the features; "range" maps to [0, 1] and weights to [−2, 2].
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
 
     Attributes
     ----------
@@ -215,7 +213,7 @@ class SURFStar(SURF):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
@@ -263,32 +261,31 @@ class MultiSURF(_RadiusWeighter):
 
     A mean over no sample is left out: a sample without near hits still counts by its near misses. Distances
     equal to the radius (within 1e-12, for float32 1e-6) are not near, so that the order of the rows never
-    matters. A sample that is alone in its class contributes nothing.
+    matters. A sample without another of its class contributes nothing.
 
     Parameters
     ----------
     categorical_features : "from_dtype", mask, indices or names, default=None
-        Features whose values differ by 0 or 1 and nothing else. "from_dtype": the columns of a DataFrame
-        that hold categories or text. None: all are numbers.
+        Categorical features: two values differ by 1 if they are not equal. "from_dtype": the columns of a
+        DataFrame that hold categories or text. None: all features are numeric.
     class_weight : None, "balanced" or dict, default=None
-        How much the samples of each class count in the mean, and the class in P(c): a weight > 0 for each;
-        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same. Radii
-        do not depend on it.
+        Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
+        of a class, so that all C classes contribute equally. Radii do not depend on it.
     batch_neighbors : {"within", "across"}, default="within"
         Where ``fit`` is told of ``batches``: whether samples are compared with those of their own batch
         only, or with those of the other batches only; radii are of these distances.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1] and weights to [−1, 1].
+        Scaling of the features; "range" maps to [0, 1] and weights to [−1, 1].
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
 
     Attributes
     ----------
@@ -297,7 +294,7 @@ class MultiSURF(_RadiusWeighter):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
@@ -350,27 +347,26 @@ class MultiSURFStar(MultiSURF):
     Parameters
     ----------
     categorical_features : "from_dtype", mask, indices or names, default=None
-        Features whose values differ by 0 or 1 and nothing else. "from_dtype": the columns of a DataFrame
-        that hold categories or text. None: all are numbers.
+        Categorical features: two values differ by 1 if they are not equal. "from_dtype": the columns of a
+        DataFrame that hold categories or text. None: all features are numeric.
     class_weight : None, "balanced" or dict, default=None
-        How much the samples of each class count in the mean, and the class in P(c): a weight > 0 for each;
-        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same. Radii
-        do not depend on it.
+        Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
+        of a class, so that all C classes contribute equally. Radii do not depend on it.
     batch_neighbors : {"within", "across"}, default="within"
         Where ``fit`` is told of ``batches``: whether samples are compared with those of their own batch
         only, or with those of the other batches only; radii are of these distances.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1] and weights to [−2, 2].
+        Scaling of the features; "range" maps to [0, 1] and weights to [−2, 2].
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
 
     Attributes
     ----------
@@ -379,7 +375,7 @@ class MultiSURFStar(MultiSURF):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict

@@ -22,7 +22,7 @@ from .._engine.parameters import random_generator
 from ..base.folds import SAME_SCORE, lowest_accepted, usable_folds
 from ..base.meta import CrossValidatedWeighter, weights_of
 from ..base.progress import watched, with_callbacks
-from ..base.resampling import SEEDS, fit_to_all, run_some, seeded_clone, unseeded
+from ..base.resampling import SEEDS, fit_members, fit_to_all, seeded_clone, unseeded
 from ..base.selector import (
     WeighterTags,
     best_features,
@@ -119,7 +119,7 @@ class CrossValidatedSelector(CrossValidatedWeighter):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     estimator_ : estimator
         The clone that weighed all samples.
     refit_time_ : float
@@ -298,7 +298,7 @@ class CrossValidatedSelector(CrossValidatedWeighter):
             score = partial(_fold_scores, self._scoring(), self.cuts_, data)
             ours = self._weighter is not None
             remaining = [] if progress.advance() else folds
-            scores = run_some(score, remaining, progress.advance, ours=ours, n_jobs=self.n_jobs)
+            scores = fit_members(score, remaining, progress.advance, ours=ours, n_jobs=self.n_jobs)
         done = [each for each in scores if each is not None]
         self._warn_of_stop(len(done), len(folds), "folds")
         self.cv_scores_ = np.array(done).reshape(len(done), len(self.cuts_))

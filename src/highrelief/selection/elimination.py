@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._engine.parameters import check_count, check_number
-from ..base.abilities import categories_parameter
 from ..base.meta import CategoricalSingleFitWeighter, ranked_by, weights_of
 from ..base.progress import watched, with_callbacks
-from ..base.selector import best_first, n_positive, n_selected_features
+from ..base.selector import best_first, categories_parameter, n_positive, n_selected_features
 from ..base.training_data import Samples, TrainingData
 
 #: Weights that differ by less, relatively, differ by rounding.
@@ -46,12 +45,12 @@ class IterativeElimination(CategoricalSingleFitWeighter):
         How many stay: an int that many; a float in (0, 1] that share. None: features leave, as above but
         none that weighs more than 0, until all that are left do, or one is left.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is the metric of the wrapped weighter.
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is the metric of the wrapped weighter.
     n_jobs : int or None, default=None
         Threads of the wrapped weighter, where it names none.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
 
     Attributes
     ----------
@@ -137,9 +136,9 @@ class IterativeElimination(CategoricalSingleFitWeighter):
         X : array-like of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,), default=None
-            Their classes, or what else the wrapped estimator is to be told.
+            Their classes, or another target of the wrapped estimator.
         sample_weight : array-like of shape (n_samples,), default=None
-            Given to every fit of the wrapped estimator.
+            Passed to every fit of the wrapped estimator.
         groups : array-like of shape (n_samples,), default=None
             The same, if it takes them.
         batches : array-like of shape (n_samples,), default=None

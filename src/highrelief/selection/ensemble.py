@@ -61,8 +61,8 @@ class EnsembleWeighting(ResampledWeighter):
     aggregate : {"weights", "ranks"}, default="weights"
         What is averaged.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
         Whether ``transform`` scales the kept columns (as ``estimator`` does, by all samples) and multiplies
         them by the weights, or their square roots for "euclidean"; True is the metric of ``estimator``. Only
@@ -86,7 +86,7 @@ class EnsembleWeighting(ResampledWeighter):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     estimators_ : list of n_estimators estimators
         The members.
     estimators_samples_ : list of arrays
@@ -177,10 +177,10 @@ class EnsembleWeighting(ResampledWeighter):
         groups : array-like of shape (n_samples,), default=None
             Samples of the same group (such as those of one patient) are all in a subset, or none of them:
             whole groups are drawn, as many as come nearest to ``max_samples``, and never all unless all
-            samples are wanted. A warning tells of subsets with less than half the samples asked for.
-            Also handed on to the members, if ``estimator`` takes them.
+            samples are wanted. A warning tells of subsets with less than half the samples asked for. Also
+            passed to the members, if ``estimator`` takes them.
         batches : array-like of shape (n_samples,), default=None
-            Handed on to the members, if ``estimator`` takes them.
+            Passed to the members, if ``estimator`` takes them.
 
         Returns
         -------

@@ -21,7 +21,15 @@ from scipy.special import stdtrit
 from .._engine.cached_property import cached_property
 from .._engine.parameters import check_count, random_generator
 from ..base.meta import fit_inside, ranked_by, weights_of
-from ..base.resampling import MOST_DRAWS, SEEDS, Draw, ResampledWeighter, draw_subset, draw_suitable, suiting
+from ..base.resampling import (
+    MOST_DRAWS,
+    SEEDS,
+    Draw,
+    ResampledWeighter,
+    draw_subset,
+    draw_suitable,
+    subset_check,
+)
 from ..base.selector import lowest_ranks
 from ..base.training_data import TrainingData
 
@@ -103,15 +111,15 @@ class PairedFits(ResampledWeighter):
 
     def _draws(self, data: TrainingData, groups: NDArray[np.int64] | None) -> list[Draw]:
         random = random_generator("random_state", self.random_state)
-        suits = suiting(data)
+        is_suitable = subset_check(data)
 
-        def both_suit(pair: Pair) -> bool:
-            return all(half.size > 1 and suits(half) for half in pair)
+        def both_suitable(pair: Pair) -> bool:
+            return all(half.size > 1 and is_suitable(half) for half in pair)
 
         draws = []
         for seed in random.randint(SEEDS, size=self.n_estimators // 2):
             of_pair = np.random.RandomState(seed)
-            pair = draw_suitable(partial(self._pair, of_pair, data.codes, groups), both_suit)
+            pair = draw_suitable(partial(self._pair, of_pair, data.codes, groups), both_suitable)
             if pair is None:
                 raise ValueError(
                     f"None of {MOST_DRAWS} pairs of halves, drawn at random, holds different samples of two"
@@ -124,7 +132,7 @@ class PairedFits(ResampledWeighter):
 class _HalfFits(PairedFits):
     """Fits to halves; every class is halved too, so that none is lost by chance."""
 
-    _ask = staticmethod(_scores)
+    _member_values = staticmethod(_scores)
 
     def _pair(
         self, random: np.random.RandomState, codes: NDArray[np.int64], groups: NDArray[np.int64] | None

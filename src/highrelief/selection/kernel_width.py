@@ -23,7 +23,7 @@ from ..base.folds import RULES, SAME_SCORE, has_misses, lowest_accepted, usable_
 from ..base.meta import CrossValidatedWeighter, weights_of, wrapped_has
 from ..base.progress import watched, with_callbacks
 from ..base.selector import WeighterTags, check_columns
-from ..base.soft import AVERAGED_STEPS, LEARNED_SHARE, RepeatedWeighter
+from ..base.soft import AVERAGED_STEPS, LEARNED_PERPLEXITY, RepeatedWeighter
 from ..base.training_data import Samples, TrainingData
 from ..base.validation import FLOAT_TYPES, is_dask_backed, validate_data
 from ..methods.logo import LOGO
@@ -83,16 +83,16 @@ class KernelWidthCV(CrossValidatedWeighter):
         Maximum number of iterations of all fits of a fold but the first. None: half as many as the first,
         or, with ``averaging=False``, as many. 0: every fit starts at the initial weights instead.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by the weights, or their square roots
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by the weights, or their square
+        roots for "euclidean"; True is "manhattan".
     n_jobs : int or None, default=None
         Number of threads of a fit, where ``estimator`` sets none. Results are bitwise identical for any
         value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class KernelWidthCV(CrossValidatedWeighter):
     feature_importances_ : array of shape (n_features,)
         The same.
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     classes_ : array of shape (n_classes,)
         The classes.
     n_features_in_, feature_names_in_
@@ -286,7 +286,7 @@ class KernelWidthCV(CrossValidatedWeighter):
         """Return a clone whose width, and penalty, the search sets."""
         model = self._clone_for_all().set_params(sigma="auto", verbose=0)
         if model.perplexity is None:
-            model.set_params(perplexity=LEARNED_SHARE)
+            model.set_params(perplexity=LEARNED_PERPLEXITY)
         return model.set_params(alpha="auto") if self._penalized else model
 
     # The grid

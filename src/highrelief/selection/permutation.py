@@ -17,7 +17,7 @@ from .._dask.collections import is_dask_table, pairs_fit_on_client
 from .._engine.labelings import RelabeledRows
 from .._engine.memory import check_room
 from ..base.meta import Decision, weights_of
-from ..base.resampling import SEEDS, run_some, seeded_clone, unseeded
+from ..base.resampling import SEEDS, fit_members, seeded_clone, unseeded
 from ..base.training_data import TrainingData
 from ..methods.relief import Relief, ReliefF
 
@@ -404,7 +404,7 @@ class PermutationTest:
         with warnings.catch_warnings():
             # What a weighter says of labels that mean nothing is of no use to anyone.
             warnings.simplefilter("ignore")
-            weights = run_some(
+            weights = fit_members(
                 fit,
                 arguments,
                 self.advance,

@@ -308,12 +308,12 @@ class RedundancyFilter(CategoricalSingleFitWeighter):
         (0, 1], a share of all: so many representatives; the best so many features are grouped, twice as
         many, four times as many, until there are enough groups.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is the metric of the wrapped weighter.
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is the metric of the wrapped weighter.
     n_jobs : int or None, default=None
         Threads of the wrapped weighter, where it names none.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
 
     Attributes
     ----------
@@ -333,7 +333,7 @@ class RedundancyFilter(CategoricalSingleFitWeighter):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     classes_ : array of shape (n_classes,)
         The classes, if that is what y holds.
     n_features_in_, feature_names_in_
@@ -411,11 +411,11 @@ class RedundancyFilter(CategoricalSingleFitWeighter):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,), default=None
-            Their classes, or what else the wrapped estimator is to be told.
+            Their classes, or another target of the wrapped estimator.
         sample_weight : array-like of shape (n_samples,), default=None
-            Given to the wrapped estimator; samples count so often in the similarities too.
+            Passed to the wrapped estimator, and used in the similarities.
         groups : array-like of shape (n_samples,), default=None
-            Given to the wrapped estimator, if it takes them.
+            Passed to the wrapped estimator, if it takes them.
         batches : array-like of shape (n_samples,), default=None
             The same. Similarities are those of all samples together.
 

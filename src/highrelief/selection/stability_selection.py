@@ -437,7 +437,7 @@ def _scores(fitted: Any, n_features: int) -> NDArray[np.float64]:
 class _PairFits(PairedFits):
     """Fits to pairs of halves of one distribution."""
 
-    _ask = staticmethod(_scores)
+    _member_values = staticmethod(_scores)
 
     def _pair(
         self, random: np.random.RandomState, codes: NDArray[np.int64], groups: NDArray[np.int64] | None

@@ -52,15 +52,15 @@ class VarianceReduction(SingleFitWeighter):
     n_neighbors : int or None, default=None
         k, the hits and misses of a margin vector; None: that of the wrapped estimator, or 10 if it has none.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is the metric of the wrapped weighter.
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is the metric of the wrapped weighter.
     n_jobs : int or None, default=None
         Threads of the margin vectors, and of the wrapped weighter where it names none.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class VarianceReduction(SingleFitWeighter):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     classes_ : array of shape (n_classes,)
         The classes.
     n_features_in_, feature_names_in_
@@ -159,8 +159,8 @@ class VarianceReduction(SingleFitWeighter):
         y : array-like of shape (n_samples,)
             Their classes.
         batches : array-like of shape (n_samples,), default=None
-            Handed on to the fit of ``estimator``, if that takes them; the neighbors in the margin vectors
-            are then where its ``batch_neighbors`` says, too.
+            Passed to the fit of ``estimator``, if that takes them; the neighbors in the margin vectors are
+            then where its ``batch_neighbors`` says, too.
 
         Returns
         -------

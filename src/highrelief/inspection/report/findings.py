@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...base.abilities import stays_within_batches, weighs_classes
+from ...base.selector import stays_within_batches, weighs_classes
 from ...plots.drawing import counted
 from ...selection.halves import checked_halves, fits_to_halves, why_not
 from ..interactions import InteractionTable

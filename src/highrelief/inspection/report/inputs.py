@@ -14,9 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._engine.cached_property import cached_property
 from ..._engine.categories import MISSING, level_codes
-from ...base.abilities import categories_parameter, takes_measurements, takes_missing
 from ...base.categorical import categorical_mask
-from ...base.selector import WeightSelector
+from ...base.selector import WeightSelector, categories_parameter, takes_continuous_target, takes_missing
 from ...base.validation import check_array, check_classification_targets, plain
 from .wording import number
 
@@ -204,7 +203,7 @@ def report_inputs(
         raise ValueError(
             f"X has {len(values):,} samples and y {len(labels):,}; report needs a label for each."
         )
-    continuous_target = takes_measurements(estimator)
+    continuous_target = takes_continuous_target(estimator)
     if continuous_target:
         labels = check_array(labels, ensure_2d=False, dtype=np.float64, input_name="y", estimator="report")
         classes, codes = np.array(TERTILES), tertiles(labels)

@@ -15,7 +15,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ..._engine.cached_property import cached_property
-from ...base.progress import terminal_line, watching
+from ...base.progress import listening, terminal_line
 from ...base.validation import refuse_dask
 from ...catalog import METHODS, REFERENCES, address, as_text
 from ...io.files import written_whole
@@ -199,10 +199,10 @@ def _page(kind: type) -> Callable[[Any], str]:
 def _progress_shown(progress: bool | Callable[[int, int], None]) -> Iterator[None]:
     """Report the progress of the fits inside to the callable or to the terminal."""
     if callable(progress):
-        with watching(progress):
+        with listening(progress):
             yield
     elif progress and (_on_a_terminal() or "ipykernel" in sys.modules):
-        with terminal_line("report") as line, watching(line):
+        with terminal_line("report") as line, listening(line):
             yield
     else:
         yield
