@@ -32,7 +32,7 @@ class Samples:
     X: Any
     #: (n_samples,) class labels or continuous targets; None where a meta-estimator needs none.
     y: Any
-    #: Ranges of the columns, if validation computed them; see :attr:`ranges`.
+    #: Ranges of the columns; None where an estimator of another package is fitted, to X of any type.
     known_ranges: ColumnRanges | None = None
     #: Missing values, which X replaces by the minimum of the column; None: no value is missing.
     missing_mask: MissingMask | None = None
@@ -46,8 +46,9 @@ class Samples:
 
     @property
     def ranges(self) -> ColumnRanges:
-        """Minima and maxima of the columns."""
-        return column_ranges(self.X) if self.known_ranges is None else self.known_ranges
+        """Minima and maxima of the columns, where they are known."""
+        assert self.known_ranges is not None, "Ranges are only known of data for weighters of highrelief."
+        return self.known_ranges
 
     @property
     def observed(self) -> NDArray[Any]:

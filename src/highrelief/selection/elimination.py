@@ -117,7 +117,7 @@ class IterativeElimination(CategoricalSingleFitWeighter):
     def _validate_samples(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> Samples:
         parameter = categories_parameter(self.estimator)
         if self._weighter is None and parameter:
-            _refuse_places(self.estimator, self.estimator.get_params()[parameter])
+            _refuse_indices(self.estimator, self.estimator.get_params()[parameter])
         return super()._validate_samples(X, y, reset=reset, min_samples=min_samples)
 
     @with_callbacks
@@ -129,7 +129,7 @@ class IterativeElimination(CategoricalSingleFitWeighter):
         groups: ArrayLike | None = None,
         batches: ArrayLike | None = None,
     ) -> Self:
-        """Weigh and drop features until few enough are left.
+        """Weight and drop features until few enough remain.
 
         Parameters
         ----------
@@ -169,12 +169,12 @@ class IterativeElimination(CategoricalSingleFitWeighter):
                 left = np.delete(left, leaving)
         order = np.lexsort((levels, _rounds(self.eliminated_in_)))
         self._ranked = _ranked(order, levels, self.eliminated_in_)
-        # None above that of a feature that left later, or stayed.
+        # No weight exceeds that of a feature that was dropped later, or remained.
         weights[order] = np.minimum.accumulate(weights[order][::-1])[::-1]
         return self._set_weights(np.where(constant, 0.0, weights))
 
     def _fitted_to(self, data: TrainingData, features: NDArray[np.int64]) -> Any:
-        """The wrapped estimator, fitted to some of the features."""
+        """Return the wrapped estimator, fitted to some of the features."""
         member = self._clone_for_features(features)
         metadata = data.metadata_for("estimator")
         whole = features.size == self.n_features_in_
@@ -182,7 +182,7 @@ class IterativeElimination(CategoricalSingleFitWeighter):
         return member.fit(X, **metadata) if data.y is None else member.fit(X, data.y, **metadata)
 
     def _leaving(self, weights: NDArray[np.float64], levels: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Places, among the features left, of those that leave after a round."""
+        """Return the indices, among the remaining features, of those to drop after a round."""
         n_left = weights.size
         if self.n_features_to_select is None:
             n_stay = n_positive(weights)
@@ -218,8 +218,8 @@ class IterativeElimination(CategoricalSingleFitWeighter):
         return X[:, self.eliminated_in_ == 0]
 
 
-def _refuse_places(estimator: Any, chosen: Any) -> None:
-    """Raise if an estimator that is not ours names places of categories, which move as features leave."""
+def _refuse_indices(estimator: Any, chosen: Any) -> None:
+    """Raise ValueError if an estimator of another package has indices of categories, which change."""
     if chosen is not None and not isinstance(chosen, str):
         raise ValueError(
             f"{type(estimator).__name__} cannot be told which features are categorical once others have left:"
@@ -229,23 +229,20 @@ def _refuse_places(estimator: Any, chosen: Any) -> None:
 
 
 def _constant(data: TrainingData) -> NDArray[np.bool_]:
-    """Features that a weighter of ours gives the weight 0, whatever the others."""
+    """Return the mask of constant features, for weighters of this package; all False for others."""
     if data.known_ranges is None:
         return np.zeros(data.X.shape[1], dtype=bool)
     return np.asarray(data.ranges.low == data.ranges.high)
 
 
 def _without_rounding(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The same with 0 for what is not 0 by rounding only: it must not decide who stays."""
+    """Return weights with 0 for those that are 0 up to rounding, which must not decide the order."""
     size = np.abs(weights)
     return np.where(size <= _ROUNDING * size.max(), 0.0, weights)
 
 
 def _levels(fitted: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Whole numbers from 0 on that rank features as a fitted estimator does.
-
-    Features that only rounding tells apart have the same: it must not decide who leaves.
-    """
+    """Return integers from 0 on that rank features as a fitted estimator does, with ties up to rounding."""
     values = ranked_by(fitted, weights)
     order = np.argsort(values, kind="stable")
     rising = values[order]
@@ -255,14 +252,14 @@ def _levels(fitted: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _rounds(eliminated_in: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rounds that features leave in, those that stay after all others."""
+    """Return the rounds in which features are dropped; for those that remain, one more than the last."""
     return np.where(eliminated_in > 0, eliminated_in, eliminated_in.max(initial=0) + 1)
 
 
 def _ranked(
     order: NDArray[np.int64], levels: NDArray[np.float64], eliminated_in: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """A number for every feature, larger for those that left later; the same for equals in a round."""
+    """Return a number for every feature, larger for those dropped later; equal for ties in a round."""
     same = (np.diff(levels[order]) == 0.0) & (np.diff(eliminated_in[order]) == 0)
     numbers = np.empty(levels.size)
     numbers[order] = np.cumsum(np.concatenate([[0.0], ~same]))

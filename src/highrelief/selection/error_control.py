@@ -1,4 +1,4 @@
-"""Where to cut a ranking: the features that are real, at a stated error rate."""
+"""Selection of features at a bounded error rate."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from ..base.training_data import Metadata, TrainingData
 from ..base.validation import label_codes, refuse_dask, warn_user
 from .permutation import MOST_REALIGNED, STATISTICS, Exchange, PermutationTest
 
-#: How it is decided.
+#: Methods of error control.
 METHODS = ("permutation", "stability", "knockoff")
 
-#: What a method may be told beside what is a parameter of the selector.
+#: Further options of each method.
 OPTIONS = {
     "permutation": (),
     "stability": ("n_pairs", "n_best", "assumption"),
     "knockoff": ("marginals", "covariance"),
 }
 
-#: Why there are no knockoffs of what Dask holds.
+#: Why knockoffs do not support Dask collections.
 KNOCKOFFS_IN_MEMORY = "knockoffs follow from the correlations of all features, which are found in memory."
 
-#: What is tested, by method.
+#: Null hypothesis, by method.
 NULLS = {
     "permutation": (
         "Marginal: the null features, all together, are independent of the label and of the features that are"
@@ -330,7 +330,7 @@ class ErrorControlledSelector(SingleFitWeighter):
         super()._refuse_dask(X)
 
     def _by_others(self, data: TrainingData, metadata: Metadata, random: np.random.RandomState) -> Decision:
-        """Decide by one of the methods that have modules of their own, imported when they are asked for."""
+        """Decide by stability selection or knockoffs, whose modules are imported on demand."""
         common: dict[str, Any] = {
             "control": self.control,
             "level": self.level,
@@ -349,10 +349,10 @@ class ErrorControlledSelector(SingleFitWeighter):
         self.execution_ = self._workers(data, 1).execution
         return decide_by_knockoffs(self.estimator, data.X, data.y, **common, **metadata)
 
-    # What was found
+    # Results
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
-        """What was decided, or what ``n_features_to_select`` says instead."""
+        """Return the decision, or the features of ``n_features_to_select`` instead."""
         check_is_fitted(self)
         if self.n_features_to_select is None:
             return self._decision.support
@@ -360,7 +360,7 @@ class ErrorControlledSelector(SingleFitWeighter):
 
     @property
     def n_features_(self) -> int:
-        """How many features are real, by what was decided."""
+        """Number of features that the decision selects."""
         check_is_fitted(self)
         return int(self._decision.support.sum())
 

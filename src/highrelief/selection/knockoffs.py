@@ -1,4 +1,4 @@
-r"""Model-X knockoffs: a feature is kept if it weighs more than a copy that means nothing.
+r"""Model-X knockoffs: a feature is selected if its weight exceeds that of its knockoff by a margin.
 
 Every feature gets a knockoff, drawn from the other features without a look at y, such that a feature and its
 knockoff could change places unnoticed, were it not for y. One fit weighs all of them side by side. Features
@@ -31,7 +31,7 @@ from ..base.meta import CONTROLS, Decision, weights_of
 from ..base.resampling import SEEDS, seeded_clone, unseeded
 from ..base.validation import check_array, checked_sample_weight, refuse_dask, warn_user
 
-# Knockoffs of Gaussian features: copies that keep all correlations, and know nothing of the classes.
+# Gaussian knockoffs: copies with the same correlations that are independent of the classes
 #
 # For rows x of mean 0 and covariance Σ, and S = diag(s) with 0 ≤ S ≤ 2Σ, a row of knockoffs is drawn from
 #
@@ -41,7 +41,7 @@ from ..base.validation import check_array, checked_sample_weight, refuse_dask, w
 # knockoffs.
 
 
-#: Features up to which each has an s of its own; beyond, all share one, and no p × p matrix is made.
+#: Largest number of features with one s each; more features have a common s, and need no p × p matrix.
 MOST_APART = 600
 #: Share of Ledoit and Wolf's shrinkage that is used. All of it weakens correlations so much that null
 #: features beside those that count win against their knockoffs too often (a false discovery rate of
@@ -57,7 +57,7 @@ _ENOUGH = 1e-5
 
 @dataclass(frozen=True)
 class Spectrum:
-    """A covariance by its eigenvectors, those of one eigenvalue that need not be told apart left out."""
+    """A covariance as eigenvectors, without those of one repeated eigenvalue."""
 
     #: (p, m), orthonormal columns.
     vectors: NDArray[np.float64]
@@ -73,14 +73,14 @@ class Spectrum:
 
     @property
     def matrix(self) -> NDArray[np.float64]:
-        """The covariance itself, p × p."""
+        """The covariance matrix, p × p."""
         full = (self.vectors * (self.values - self.rest)) @ self.vectors.T
         full[np.diag_indices_from(full)] += self.rest
         return full
 
     @classmethod
     def of(cls, matrix: NDArray[np.float64]) -> Spectrum:
-        """Of a matrix."""
+        """Decompose a matrix."""
         values, vectors = eigh(matrix)
         return cls(vectors, values, float(values[0]))
 
@@ -133,7 +133,7 @@ def draw_knockoffs(
 def _with_one(
     Z: NDArray[np.float64], covariance: Spectrum, s: float, noise: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Knockoffs with S = s I, along the eigenvectors of Σ."""
+    """Return knockoffs with S = s I, computed in the eigenvectors of Σ."""
     values = np.append(covariance.values, covariance.rest)
     shift = s / values
     size = np.sqrt(np.maximum(2.0 * s - s * shift, 0.0))
@@ -143,7 +143,7 @@ def _with_one(
 
 
 def one_for_all(covariance: Spectrum) -> float:
-    """The one s with the least tr S⁻¹ + tr (2Σ − S)⁻¹."""
+    """Return the common s with minimal tr S⁻¹ + tr (2Σ − S)⁻¹."""
     p, m = covariance.vectors.shape
     least = 2.0 * covariance.least()
 
@@ -179,7 +179,7 @@ def diagonal(sigma: NDArray[np.float64]) -> NDArray[np.float64]:
     s = np.full(p, one_for_all(Spectrum.of(sigma)))
     before = np.inf
     for _ in range(_MOST_SWEEPS):
-        # Anew each time: rounding adds up in what is kept up to date.
+        # Recomputed in each sweep, because updates accumulate rounding errors.
         M = np.asfortranarray(cho_solve(cho_factor(2.0 * sigma - np.diag(s)), np.eye(p)))
         loss = float((1.0 / s).sum() + np.trace(M))
         if before - loss <= _ENOUGH * loss:
@@ -194,7 +194,7 @@ def diagonal(sigma: NDArray[np.float64]) -> NDArray[np.float64]:
     return s
 
 
-# Normal scores of features that take few values: what lies behind ties, drawn with a look at the others.
+# Normal scores of features with ties, drawn given the other features
 #
 # A Gaussian copula says that a value is seen because something Gaussian lies between two bounds. Where lots
 # decide among equals, what lies behind two features of few values is less correlated than they are, and so
@@ -206,11 +206,11 @@ def diagonal(sigma: NDArray[np.float64]) -> NDArray[np.float64]:
 # Statistics 1(1), 265-283.
 
 
-#: Turns. Correlations are about what they will be after five to ten.
+#: Gibbs sweeps. Correlations settle after five to ten.
 _TURNS = 20
-#: Share of the samples that equal the next larger one up to which lots may decide: they are few.
+#: Largest fraction of tied samples for which ties are broken at random.
 _FEW_TIES = 0.05
-#: Chances of values farther out than this are not told apart.
+#: Scores are clipped here, where tail probabilities lose their precision.
 _TINY = 1e-12
 
 
@@ -220,7 +220,7 @@ def latent_scores(
     random: np.random.RandomState,
     copies: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Scores that are in the order of the values, and among equals as the model says.
+    """Return scores in the order of the values; those of ties are drawn from the model.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def latent_scores(
 
 
 def _bounds(values: NDArray[np.float64], in_order: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Between which scores each sample is, (2, n_samples)."""
+    """Return the lower and upper bound of the score of each sample, (2, n_samples)."""
     ends = [np.searchsorted(in_order, values, side=side) for side in ("left", "right")]
     return np.asarray(ndtri(np.stack(ends) / values.size))
 
@@ -284,7 +284,7 @@ def _take_turns(
 def _drawn_between(
     mean: NDArray[np.float64], deviation: float, ends: NDArray[np.float64], random: np.random.RandomState
 ) -> NDArray[np.float64]:
-    """Gaussian numbers that lie between two ends."""
+    """Draw Gaussian numbers between two bounds."""
     low, high = ndtr((ends - mean) / deviation)
     chances = low + (high - low) * random.random_sample(mean.size)
     return np.clip(mean + deviation * ndtri(np.clip(chances, _TINY, 1.0 - _TINY)), *ends)
@@ -292,7 +292,7 @@ def _drawn_between(
 
 __all__ = ["decide_by_knockoffs"]
 
-#: What is taken to be known of the distribution of a feature by itself.
+#: Models of the marginal distributions.
 MARGINALS = ("empirical", "gaussian")
 
 
@@ -311,7 +311,7 @@ def decide_by_knockoffs(
     groups: ArrayLike | None = None,
     batches: ArrayLike | None = None,
 ) -> Decision:
-    r"""Keep the features that beat their knockoffs by a margin that bounds the false discovery rate.
+    r"""Select the features that exceed their knockoffs by a margin that bounds the false discovery rate.
 
     W is the weight of a feature minus that of its knockoff, both from one fit to all 2p columns; which of the
     two comes first is up to lots. Kept is what has a W of at least
@@ -398,7 +398,7 @@ def decide_by_knockoffs(
 
 
 def knockoff_cut(W: NDArray[np.float64], level: float) -> tuple[float, NDArray[np.float64]]:
-    """The threshold of knockoff+, inf if nothing can be kept, and the smallest level that keeps each feature.
+    """Return the threshold of knockoff+, inf if none is valid, and the smallest level of each feature.
 
     Parameters
     ----------
@@ -418,7 +418,7 @@ def knockoff_cut(W: NDArray[np.float64], level: float) -> tuple[float, NDArray[n
     wins, losses = np.sort(W[W > 0.0]), np.sort(-W[W < 0.0])
     if not wins.size:
         return np.inf, qvalues
-    # Between two wins nothing changes for the better: they are the only thresholds to try.
+    # Only positive statistics can be the best threshold.
     kept = wins.size - np.searchsorted(wins, wins, side="left")
     rates = (1.0 + losses.size - np.searchsorted(losses, wins, side="left")) / kept
     best = np.minimum(np.minimum.accumulate(rates), 1.0)
@@ -435,7 +435,7 @@ def knockoffs_of(
     covariance: ArrayLike | None = None,
     copies: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Knockoffs of a table; those of features of one value are the same value."""
+    """Return knockoffs of X; those of constant features are equal to them."""
     varies = X.min(axis=0) < X.max(axis=0)
     knockoffs = X.copy()
     if not varies.any():
@@ -464,7 +464,7 @@ def knockoffs_of(
 
 
 def _normal_scores(X: NDArray[np.float64], random: np.random.RandomState) -> NDArray[np.float64]:
-    """Φ⁻¹ of (rank − ½)/n in each column, lots drawn among equals."""
+    """Return Φ⁻¹ of (rank − ½)/n in each column, ties broken at random."""
     lots = random.permutation(len(X))
     places = X[lots].argsort(axis=0, kind="stable").argsort(axis=0, kind="stable")
     ranks = np.empty_like(places)
@@ -472,7 +472,7 @@ def _normal_scores(X: NDArray[np.float64], random: np.random.RandomState) -> NDA
     return np.asarray(ndtri((ranks + 0.5) / len(X)))
 
 
-# What can be given
+# Validation
 
 
 def _check(
@@ -504,7 +504,7 @@ def _check(
 def _table(
     estimator: Any, X: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None
 ) -> tuple[NDArray[np.float64], Any, NDArray[np.float64] | None]:
-    """Samples that count, what they are labeled with, and how often they count."""
+    """Return the samples of positive weight, their targets, and their weights."""
     refuse_dask(X, "decide_by_knockoffs", "knockoffs are drawn of tables in memory.")
     if sparse.issparse(X):
         raise ValueError(
@@ -544,7 +544,7 @@ def _checked_covariance(covariance: ArrayLike, varies: NDArray[np.bool_]) -> NDA
 
 
 def _check_room(X: NDArray[np.float64]) -> None:
-    """Raise before memory runs out: eigenvectors, scores, noise and knockoffs are there at the same time."""
+    """Raise MemoryError if eigenvectors, scores, noise and knockoffs do not fit into memory together."""
     n, p = X.shape
     needed = 8.0 * (9 * n * p + (6 * p * p if p <= MOST_APART else 2 * p * min(n, p)))
     if needed > memory_budget(None):
@@ -555,7 +555,7 @@ def _check_room(X: NDArray[np.float64]) -> None:
 
 
 def _member(estimator: Any, n_jobs: int | None, seed: int) -> Any:
-    """A clone with the threads to itself, unless it says how many it wants."""
+    """Return a clone; without ``n_jobs`` of its own it gets this one."""
     checked_thread_count(n_jobs)
     member = seeded_clone(estimator, unseeded(estimator), seed)
     if n_jobs is not None and getattr(member, "n_jobs", 0) is None:

@@ -1,4 +1,4 @@
-"""Features that say the same: one of each group is kept, the second stage that Sun (2007) suggests."""
+"""Redundant features: one of each group is selected, the second stage that Sun (2007) suggests."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ..base.progress import watched, with_callbacks
 from ..base.selector import best_features, best_first, n_selected_features
 from ..base.validation import warn_user
 
-# Groups of features that say the same, and the one of each that speaks for it.
+# Groups of redundant features, and their representatives
 
 
-#: How far apart two groups are, by how far apart their features are.
+#: Linkages: distances of groups from distances of their features.
 LINKAGES = ("complete", "average", "single")
-#: Most features that are grouped: about 12 bytes for each two of them, 5 GB.
+#: Largest number of features that are grouped: about 12 bytes per pair, 5 GB.
 MOST_GROUPED = 20_000
 #: Similarities are rounded to 12 digits.
 _DISTANCE_ROUNDING = 1e-11
@@ -35,11 +35,11 @@ _DISTANCE_ROUNDING = 1e-11
 class FeatureGroups:
     """Features in groups, the group of the best feature first."""
 
-    #: (n_features,) number of its group; -1 for a feature that was not looked at.
+    #: (n_features,) index of the group; -1 for features that were not grouped.
     labels: NDArray[np.int64]
     #: (n_groups,) the best feature of each group.
     representatives: NDArray[np.int64]
-    #: (n_features,) similarity to the representative, 1 for itself; nan for what was not looked at.
+    #: (n_features,) similarity to the representative, 1 for itself; NaN for features that were not grouped.
     similarity: NDArray[np.float64]
     #: The features of each group, from the best on.
     members: list[NDArray[np.int64]]
@@ -48,7 +48,7 @@ class FeatureGroups:
 def grouped(
     similar: NDArray[np.float64], best: NDArray[np.int64], n_features: int, threshold: float, method: str
 ) -> FeatureGroups:
-    """Groups of some features: hierarchical clustering of 1 − similarity, cut at 1 − threshold.
+    """Group some features: hierarchical clustering of 1 − similarity, cut at 1 − threshold.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def grouped(
     best : (n_best,)
         Places of the features in the data, from the best on.
     n_features : int
-        Features of the table.
+        Number of features of X.
     threshold : float
         Similarity from which on features say the same.
     method : {"complete", "average", "single"}
@@ -74,7 +74,7 @@ def grouped(
         found = fcluster(
             linkage(apart, method=method), 1.0 - threshold + _DISTANCE_ROUNDING, criterion="distance"
         )
-    # Numbered as their first, and so best, features come.
+    # In the order of their first, and so best, features.
     _, firsts, places = np.unique(found, return_index=True, return_inverse=True)
     number = np.empty(firsts.size, dtype=np.int64)
     number[np.argsort(firsts)] = np.arange(firsts.size)
@@ -91,7 +91,7 @@ def grouped(
 def grouped_until(
     wanted: int, order: NDArray[np.int64], group: Callable[[NDArray[np.int64]], FeatureGroups]
 ) -> FeatureGroups:
-    """Groups of the best ``wanted`` features, of twice as many, and so on, until there are enough groups."""
+    """Group the best ``wanted`` features, twice as many, and so on, until there are enough groups."""
     n_looked_at = wanted
     while True:
         found = group(order[:n_looked_at])
@@ -100,12 +100,12 @@ def grouped_until(
         n_looked_at *= 2
 
 
-# How much columns say the same: correlations of numbers, Cramér's V of categories.
+# Similarities of columns: correlations of numbers, Cramér's V of categories
 
 
-#: What similarity may be, of numbers.
+#: Similarities of numeric features.
 SIMILARITIES = ("pearson", "spearman")
-#: Similarities are exact to so many digits: rounding must not tell apart what is the same.
+#: Similarities are rounded to these digits, so that rounding errors do not split ties.
 DIGITS = 12
 #: A variance below this part of the mean square is rounding.
 _CORRELATION_ROUNDING = 1e-12
@@ -118,7 +118,7 @@ def similarities(
     categorical: NDArray[np.bool_] | None = None,
     sample_weight: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """How much each two columns say the same, from 0 to 1.
+    """Return the similarity of each pair of columns, from 0 to 1.
 
     |r| of two numbers, Cramér's V of two categories, each by the samples that have both; 0 for a number and a
     category, for a constant column, and for columns that are never known together.
@@ -169,7 +169,7 @@ def _correlations(
 def pearson(
     values: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Pearson's correlations of columns; nan for those that are constant."""
+    """Return Pearson's correlations of columns; NaN for constant columns."""
     if not values.shape[1]:
         return np.empty((0, 0))
     scaled, varies = _in_units_of_the_range(values)
@@ -187,12 +187,12 @@ def pearson(
 def pairwise_pearson(
     values: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Pearson's correlations of columns, each by the samples that have both; nan where they do not vary."""
+    """Return Pearson's correlations of columns over samples that have both; NaN if one is constant there."""
     known = ~np.isnan(values)
     scaled, varies = _in_units_of_the_range(values)
     weights = np.ones(len(values)) if sample_weight is None else sample_weight
     counts = np.maximum((known * weights[:, np.newaxis]).sum(axis=0), 1.0)
-    # Near 0, where the differences of sums keep their digits.
+    # Centered, so that differences of sums keep their digits.
     scaled -= np.nansum(scaled * weights[:, np.newaxis], axis=0) / counts
     scaled[~known] = 0.0
     there = known * weights[:, np.newaxis]
@@ -212,7 +212,7 @@ def pairwise_pearson(
 
 
 def _in_units_of_the_range(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Columns from 0 to 1, and which of them vary: no square overflows, and none is lost."""
+    """Return columns scaled to [0, 1], so that squares do not overflow, and the mask of those that vary."""
     known = ~np.isnan(values)
     low = np.where(known, values, np.inf).min(axis=0)
     high = np.where(known, values, -np.inf).max(axis=0)
@@ -227,7 +227,7 @@ def _in_units_of_the_range(values: NDArray[np.float64]) -> tuple[NDArray[np.floa
 def midranks(
     values: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Ranks of the known values of each column, equals share their mean; a sample counts as its copies."""
+    """Return ranks of the observed values of each column, ties averaged, under sample weights."""
     weights = np.ones(len(values)) if sample_weight is None else sample_weight
     ranks = np.full(values.shape, np.nan)
     for j, column in enumerate(values.T):
@@ -241,7 +241,7 @@ def midranks(
 def cramers_v(
     values: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    r"""Cramér's V of columns of categories, by the samples that have both; 0 where one has one level.
+    r"""Return Cramér's V of categorical columns over samples that have both; 0 if one has one level.
 
     .. math:: V^2 = \frac{1}{\min(L_i, L_j) - 1} \Bigl( \sum_{ab} \frac{N_{ab}^2}{N_{a\cdot} N_{\cdot b}}
               - 1 \Bigr)
@@ -272,7 +272,7 @@ def cramers_v(
 
 
 class RedundancyFilter(CategoricalSingleFitWeighter):
-    r"""Keep one feature of each group that says the same, around any selector.
+    r"""Select one feature of each group of redundant features, around any selector.
 
     A weighter gives two copies of a feature the same weight, and keeps both. Sun (2007) suggests two stages:
     all features that matter first, then, among these few, those that are redundant. Here the wrapped
@@ -404,7 +404,7 @@ class RedundancyFilter(CategoricalSingleFitWeighter):
         groups: ArrayLike | None = None,
         batches: ArrayLike | None = None,
     ) -> Self:
-        """Fit the wrapped selector, and group what it keeps.
+        """Fit the wrapped selector, and group the features it selects.
 
         Parameters
         ----------
@@ -454,7 +454,7 @@ class RedundancyFilter(CategoricalSingleFitWeighter):
             )
 
         if self.n_features_to_select is None:
-            return group(order[_kept(self.estimator_, ranked_by)[order]])
+            return group(order[_selected(self.estimator_, ranked_by)[order]])
         wanted = n_selected_features(self.n_features_to_select, order.size)
         found = grouped_until(wanted, order, group)
         n_groups = found.representatives.size
@@ -471,8 +471,8 @@ class RedundancyFilter(CategoricalSingleFitWeighter):
         mask = np.zeros(self.n_features_in_, dtype=bool)
         if self.n_features_to_select is None:
             mask[self.representatives_] = True
-            # After a fit that looked further down the ranking.
-            kept = _kept(self.estimator_, self.feature_weights_)
+            # The fit may have grouped more features.
+            kept = _selected(self.estimator_, self.feature_weights_)
             both = mask & kept
             return both if both.any() or not kept.any() else mask
         wanted = n_selected_features(self.n_features_to_select, self.n_features_in_)
@@ -499,7 +499,7 @@ def group_features(
     categorical: NDArray[np.bool_] | None = None,
     sample_weight: NDArray[np.float64] | None = None,
 ) -> FeatureGroups:
-    """Group some features of a table, given from the best on; see :class:`RedundancyFilter`."""
+    """Group some features of X, given from the best on; see :class:`RedundancyFilter`."""
     if best.size > MOST_GROUPED:
         raise ValueError(
             f"{best.size:,} features would be grouped, each compared with each other; at most"
@@ -512,8 +512,8 @@ def group_features(
     return grouped(similar, best, X.shape[1], threshold, linkage)
 
 
-def _kept(fitted: Any, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which features a fitted estimator keeps, perhaps none; those above 0 where it does not select."""
+def _selected(fitted: Any, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return the mask of the features that a fitted estimator selects; of positive weight if it does not."""
     inside = innermost(fitted)
     if hasattr(inside, "get_support"):
         mask = np.asarray(inside.get_support())

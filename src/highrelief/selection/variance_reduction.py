@@ -19,7 +19,7 @@ from .._engine.threads import one_blas_thread
 from ..base.meta import SingleFitWeighter, weights_of
 from ..base.progress import watched, with_callbacks
 from ..base.selector import WeighterTags
-from ..base.training_data import Samples, TrainingData, choose_engine, working_memory
+from ..base.training_data import Samples, TrainingData, choose_engine, column_ranges, working_memory
 from ..base.validation import assert_all_finite, check_spans
 from ..methods.lmba import Lmba
 
@@ -197,7 +197,8 @@ class VarianceReduction(SingleFitWeighter):
         weighter = self._weighter
         if weighter is None:
             X = np.asarray(data.X, dtype=np.float64)
-            numeric = TrainingData(X=X, y=data.y, codes=data.codes, included=data.included)
+            ranges = column_ranges(X)
+            numeric = replace(data, X=X, sample_weight=None, known_ranges=ranges)
             scaling = feature_scaling(X, "range", None)
             return choose_engine(numeric, scaling, self._n_threads, working_memory())
         batches = data.metadata_for("estimator").get("batches")
