@@ -1,4 +1,4 @@
-"""DANN: directions in which the classes differ from place to place."""
+"""DANN: directions in which classes differ within neighborhoods."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .._solvers import scatter
 from ..base.extraction import FeatureExtractor, check_square
 from ..base.training_data import TrainingData
 
-#: Neighbors by default: a fifth of the samples, at least this many.
+#: Smallest default number of neighbors; otherwise it is a fifth of the samples.
 FEWEST_NEIGHBORS = 50
 
 
@@ -88,7 +88,7 @@ class DANN(FeatureExtractor):
     (array([0, 1]), (200, 2))
     """
 
-    # What neighbors share is multiplied by how often each counts.
+    # Shares of neighbors are multiplied by sample weights.
     _largest_weight = (1e145, 1e145)
     _constraints = constraints(n_neighbors=optional(count(at_least=2)))
 
@@ -121,7 +121,7 @@ class DANN(FeatureExtractor):
             The fitted extractor.
         """
         data = self._check_fit(X, y, sample_weight)
-        # Neighbors are looked for as if all samples were of one class.
+        # Neighbors of all classes: all samples have the same code.
         engine = self._engine(replace(data, codes=np.zeros_like(data.codes)))
         sample_weight = engine.sample_weight
         self.n_neighbors_ = self._neighbors_among(sample_weight.sum())
@@ -160,7 +160,7 @@ class DANN(FeatureExtractor):
         sample_weight: NDArray[np.float64],
         X: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
-        """N·B̄; without X the matrix M of N·B̄ = XᵀMX, one row per sample."""
+        """Return N·B̄; without X the matrix M of N·B̄ = XᵀMX, one row per sample."""
         size = data.codes.size if X is None else X.shape[1]
         total = np.zeros((size, size))
         members = [np.flatnonzero(data.codes == c) for c in range(self.classes_.size)]
@@ -173,9 +173,9 @@ class DANN(FeatureExtractor):
         return total
 
     def _neighborhoods(self, search: NearestPass) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        """Some samples at a time, and the weights of all samples in the means of their neighborhoods."""
+        """Yield some samples, and the weights of all samples in the means of their neighborhoods."""
         for samples, shares in search.shares():
-            # A hit's share is negative in a margin.
+            # The shares of hits are negative in margins.
             P = shares.toarray() * (1.0 / self.n_neighbors_ - 1.0)
             P[np.arange(samples.size), samples] += 1.0 / self.n_neighbors_
             yield samples, P
@@ -184,7 +184,7 @@ class DANN(FeatureExtractor):
 def _from_means(
     P: NDArray[np.float64], members: list[NDArray[np.int64]], X: NDArray[np.float64] | None
 ) -> Iterator[NDArray[np.float64]]:
-    """√π (x̄_c − x̄) of neighborhoods with weights P, class by class; without X as weights of the samples."""
+    """Yield √π (x̄_c − x̄) of neighborhoods with weights P for each class; without X as sample weights."""
     means = P if X is None else P @ X
     for of_class in members:
         weights = P[:, of_class]

@@ -1,4 +1,4 @@
-"""The Fisher score: the usual baseline, one feature at a time."""
+"""The Fisher score: the univariate baseline."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _centers_and_scatter(
 def _center_and_scatter(
     X: Any, scaling: Scaling, sample_weight: NDArray[np.float64], size: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean of every column, scaled, and the weighted sum of the squared differences from it."""
+    """Return the mean of every scaled column, and the weighted sum of squared differences from it."""
     if is_sparse(X):
         moments = Moments(X, scaling)
         center = moments.mean(sample_weight)

@@ -22,15 +22,15 @@ from ..base.weighter import FeatureWeighter
 
 Loss = LogLoss | SquareLoss | HingeLoss | SquareExpLoss
 
-#: Losses and their numbers in the kernel.
+#: Losses and their codes in the kernel.
 LOSSES = {
     "log": descent.LOG,
     "square": descent.SQUARE,
     "hinge": descent.HINGE,
     "square-exp": descent.SQUARE_EXP,
 }
-#: Losses that see the two energies apart, not their difference alone.
-APART = ("square", "square-exp")
+#: Losses of the two energies, not of their difference alone.
+OF_BOTH_ENERGIES = ("square", "square-exp")
 #: Losses with a margin Δ.
 WITH_MARGIN = ("square", "hinge")
 PENALTIES = ("l2", "l1")
@@ -42,14 +42,14 @@ _NOT_REACHED = 1e-9
 
 
 class _FitBySolver:
-    """``fit`` of an instance: it has the parameter ``sample_weight`` only where samples can be counted."""
+    """``fit`` of an instance: only the exact solver has the parameter ``sample_weight``."""
 
-    def __init__(self, counting: Callable[..., Any], in_order: Callable[..., Any]) -> None:
-        self._counting, self._in_order = counting, in_order
-        self.__doc__ = counting.__doc__
+    def __init__(self, exact: Callable[..., Any], sequential: Callable[..., Any]) -> None:
+        self._exact, self._sequential = exact, sequential
+        self.__doc__ = exact.__doc__
 
     def __set_name__(self, owner: type, name: str) -> None:
-        for function in (self._counting, self._in_order):
+        for function in (self._exact, self._sequential):
             named: Any = function
             while named is not None:  # with callbacks, one is wrapped in another
                 named.__name__, named.__qualname__ = name, f"{owner.__qualname__}.{name}"
@@ -57,8 +57,8 @@ class _FitBySolver:
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
-            return self._counting
-        chosen = self._counting if instance.solver == "exact" else self._in_order
+            return self._exact
+        chosen = self._exact if instance.solver == "exact" else self._sequential
         return chosen.__get__(instance, owner)
 
 
@@ -221,7 +221,7 @@ class FREL(FeatureWeighter):
             )
 
     @with_callbacks
-    def _fit_counting(
+    def _fit_exact(
         self,
         X: ArrayLike,
         y: ArrayLike,
@@ -252,10 +252,10 @@ class FREL(FeatureWeighter):
         return self._weigh(X, y, sample_weight, batches)
 
     @with_callbacks
-    def _fit_in_order(
+    def _fit_sequential(
         self, X: ArrayLike, y: ArrayLike, *, batches: ArrayLike | None = None, **refused: Any
     ) -> Self:
-        """Weigh the features; see the class for what ``solver`` does."""
+        """Compute the feature weights by Algorithm 1, which does not support sample weights."""
         given = [name for name, value in refused.items() if name != "sample_weight" or value is not None]
         if given:
             raise TypeError(
@@ -264,7 +264,7 @@ class FREL(FeatureWeighter):
             )
         return self._weigh(X, y, batches=batches)
 
-    fit = _FitBySolver(_fit_counting, _fit_in_order)
+    fit = _FitBySolver(_fit_exact, _fit_sequential)
 
     def _weigh(
         self,
@@ -278,7 +278,7 @@ class FREL(FeatureWeighter):
         search = engine.nearest(Neighborhood(1, pooled=True))
         with watched(self, total=search.n_reports + 1) as progress:
             near = search.sample_margins(
-                progress.advance, apart=self.loss in APART, gaps=self.loss in WITH_MARGIN
+                progress.advance, apart=self.loss in OF_BOTH_ENERGIES, gaps=self.loss in WITH_MARGIN
             )
             loss = self._loss_of(near, engine.weights)
             if not near.counts.any():
@@ -290,7 +290,7 @@ class FREL(FeatureWeighter):
                 end = minimize(loss, near.rows, float(self.alpha), bool(self.positive))
             progress.advance()
         self._set_weights(end.weights)
-        self.objective_ = loss.value(near.rows @ self.feature_weights_) + self.alpha * self._size_of_weights
+        self.objective_ = loss.value(near.rows @ self.feature_weights_) + self.alpha * self._penalty
         self.residual_, self.n_steps_ = end.residual, end.n_steps
         self.execution_ = engine.execution() | search.describe()
         if end.residual > _NOT_REACHED:
@@ -302,7 +302,7 @@ class FREL(FeatureWeighter):
         return self
 
     def _loss_of(self, near: SampleMargins, weights: NDArray[np.float64]) -> Loss:
-        """L, of all samples, each by its share in the sum of their weights."""
+        """Return the mean loss under sample weights."""
         factors = np.where(near.counts, weights, 0.0) / weights.sum()
         if self.loss == "log":
             return LogLoss(factors)
@@ -312,7 +312,7 @@ class FREL(FeatureWeighter):
 
     def _descend(self, near: SampleMargins) -> Minimum:
         """Algorithm 1: a step of length 1 per sample."""
-        w = np.where(self._constant, 0.0, 1.0)  # step 2; what is constant has no part in the norm of a step
+        w = np.where(self._constant, 0.0, 1.0)  # step 2; constant features do not count in the norm of a step
         descent.descend(
             near.rows,
             near.counts.size,
@@ -328,8 +328,8 @@ class FREL(FeatureWeighter):
         return Minimum(w, np.nan, int(self.n_epochs) * int(near.counts.sum()))
 
     @property
-    def _size_of_weights(self) -> float:
-        """R(w)."""
+    def _penalty(self) -> float:
+        """The penalty R(w)."""
         w = self.feature_weights_
         return float(w @ w if self.penalty == "l2" else np.abs(w).sum())
 

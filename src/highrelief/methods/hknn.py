@@ -110,7 +110,7 @@ class HKNNClassifier(ClassifierMixin, ValidationMixin, BaseEstimator):
             The fitted classifier.
         """
         data = self._check_fit(X, y, sample_weight)
-        # A constant feature has no scale to measure new samples by.
+        # A constant feature has no scale for new samples.
         ignored = None if self.scale is None else self._constant
         self._references = ClassHyperplanes(data.X, self._scaling, data.codes, data.sample_weight, ignored)
         return self
@@ -171,7 +171,7 @@ class HKNNClassifier(ClassifierMixin, ValidationMixin, BaseEstimator):
 
     def _logits(self, X: ArrayLike) -> NDArray[np.float64]:
         distances = self.hyperplane_distances(X)
-        # Relative to the largest: squares neither overflow nor vanish.
+        # Relative to the largest, so that squares neither overflow nor underflow.
         largest = distances.max(axis=1, keepdims=True)
         known = (largest > 0.0) & (largest < np.inf)
         squares = np.divide(distances, largest, out=np.ones_like(distances), where=known) ** 2

@@ -1,4 +1,4 @@
-"""I-M4E: margins that are large and of high quality, and the classifier that goes with them."""
+"""I-M4E: large margins of high quality, and the classifier that uses them."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     """
 
     _allows_missing = True
-    # Nothing is squared.
+    # Differences are not squared.
     _widest = (1e290, 1e30)
 
     _refuses_dask = None
@@ -274,56 +274,56 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         return self._learn(data, self._workspace(data), w)
 
     def _learn(self, data: TrainingData, engine: LocalRows, w: NDArray[np.float64]) -> Self:
-        """Algorithm 1 from weights w on, with the width in ``sigma_``."""
+        """Run Algorithm 1 from weights w, with the width ``sigma_``."""
         weights = engine.weights
         n_samples = float(weights.sum())
         first = self._first_margin(engine)
-        course = _Course(
+        history = _History(
             n_samples if self.alpha is None else float(self.alpha),
-            # N rounded terms, of either sign, are off by √N roundings.
+            # The error of a sum of N rounded terms of either sign is √N roundings.
             rounding=float(np.finfo(self._scaling.offset.dtype).eps) / math.sqrt(n_samples),
         )
 
         def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:
             sigma = self._width(engine, w)
             near = engine.soft_neighborhoods(w, sigma)  # α, β of eqs. (5), (6)
-            course.look_at(*near.entropies(), weights, sigma / w.sum())
+            history.add_entropies(*near.entropies(), weights, sigma / w.sum())
             if self.loss == "log":
-                course.add_log_cost(near.log_inlier, weights, w)
+                history.add_log_cost(near.log_inlier, weights, w)
             nu = near.mean_margin(
                 pooled=True,
                 outliers=False,
                 hard=self.loss == "log",
-                # The projection, and the cost at averaged weights, ask for all of v.
+                # The projection, and the cost at averaged weights, need all of v.
                 only_positive=self.w_step == "paper" and not self._averages,
             )
-            course.margin = n_samples * nu  # 2λv
-            return self._next_weights(course)
+            history.margin = n_samples * nu  # 2λv
+            return self._next_weights(history)
 
         def converged(w: NDArray[np.float64], change: float) -> bool:
             if self.loss == "linear":
-                course.add_cost(w)
-            return course.stands_still(self.tol)
+                history.add_cost(w)
+            return history.has_converged(self.tol)
 
         w = self._repeat(step, w / w.sum(), converged=converged)
-        self.cost_ = np.array(course.cost[: len(self.history_)])
-        self.hit_entropy_ = np.array(course.hit_entropy[: len(self.history_)])
-        self.miss_entropy_ = np.array(course.miss_entropy[: len(self.history_)])
+        self.cost_ = np.array(history.cost[: len(self.history_)])
+        self.hit_entropy_ = np.array(history.hit_entropy[: len(self.history_)])
+        self.miss_entropy_ = np.array(history.miss_entropy[: len(self.history_)])
         return self._set_fitted(data, engine, self._joined(w, first))
 
     def _first_margin(self, engine: LocalRows) -> NDArray[np.float64] | None:
         return None if self.w_step == "exact" or self.sparsity > 0.0 else super()._first_margin(engine)
 
-    def _next_weights(self, course: _Course) -> NDArray[np.float64] | None:
-        """From 2λv to weights; None where no feature has a positive margin."""
-        largest = course.margin.max()
+    def _next_weights(self, history: _History) -> NDArray[np.float64] | None:
+        """Return the weights from 2λv; None if no feature has a positive margin."""
+        largest = history.margin.max()
         if self.w_step == "paper" or not largest > 0.0:
-            v = course.margin - self.sparsity * max(largest, 0.0)
-            # Any scale will do for an automatic width; averaged steps of unit norm are those of I-RELIEF.
+            v = history.margin - self.sparsity * max(largest, 0.0)
+            # An automatic width adapts to any norm; averaged steps of unit norm are those of I-RELIEF.
             return unit_positive_part(v) if self._automatic else simplex_positive_part(v)  # eq. (9)
-        w, varies = np.zeros_like(course.margin), ~self._constant
-        # The projection does not see what is subtracted from all, and nothing overflows.
-        w[varies] = simplex_projection((course.margin[varies] - largest) / (2.0 * course.alpha))
+        w, varies = np.zeros_like(history.margin), ~self._constant
+        # The projection is invariant to the subtraction, which prevents overflow.
+        w[varies] = simplex_projection((history.margin[varies] - largest) / (2.0 * history.alpha))
         return w
 
     def _reset(self) -> None:
@@ -335,13 +335,13 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         return super()._width(engine, w) if self._automatic else self.sigma_
 
     def _set_fitted(self, data: TrainingData, engine: LocalRows, w: NDArray[np.float64]) -> Self:
-        """Store the weights at sum 1, the width under them, and the samples in the space they make."""
+        """Set the weights at sum 1, the width under them, and the reference samples of the classifier."""
         on_simplex = simplex_positive_part(w)
         self._set_weights(w if on_simplex is None else on_simplex)
         self.sigma_ = self._width(engine, self.feature_weights_)
         active = np.flatnonzero(self.feature_weights_ > 0.0)
         self._references = ClassDistances(
-            _with_gaps(data, active),
+            _observed_features(data, active),
             self._scaling.of(active),
             data.codes,
             self.feature_weights_[active],
@@ -356,37 +356,37 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     def _best_of_path(
         self, data: TrainingData, w: NDArray[np.float64], groups: NDArray[np.int64] | None
     ) -> tuple[float, NDArray[np.float64]]:
-        """The width that classifies best, ties to the larger, and the weights of the one before it."""
+        """Return the width that classifies best, ties to the larger, and the weights of the one before it."""
         self.sigma_path_ = SIGMA_PATH.copy()
         sample_weight = np.ones(len(data.X)) if data.sample_weight is None else data.sample_weight
-        right, tried = np.zeros(SIGMA_PATH.size), 0.0
-        for fitted, left_out in usable_folds(self.cv, data.X, data.codes, data.included, groups):
-            if not has_misses(data, fitted):
+        n_correct, n_tested = np.zeros(SIGMA_PATH.size), 0.0
+        for training, test in usable_folds(self.cv, data.X, data.codes, data.included, groups):
+            if not has_misses(data, training):
                 continue
-            path = self._down_the_path(data, fitted, w, SIGMA_PATH)
-            for place, model in enumerate(path):
-                correct = model.predict(data.observed[left_out]) == data.y[left_out]
-                right[place] += sample_weight[left_out] @ correct
-            tried += sample_weight[left_out].sum()
-        self.cv_scores_ = right / tried if tried > 0.0 else np.full(SIGMA_PATH.size, np.nan)
-        if not tried > 0.0:
+            path = self._path_models(data, training, w, SIGMA_PATH)
+            for i, model in enumerate(path):
+                correct = model.predict(data.observed[test]) == data.y[test]
+                n_correct[i] += sample_weight[test] @ correct
+            n_tested += sample_weight[test].sum()
+        self.cv_scores_ = n_correct / n_tested if n_tested > 0.0 else np.full(SIGMA_PATH.size, np.nan)
+        if not n_tested > 0.0:
             warn_user("No fold of cv leaves two classes to fit: sigma=1.0 is taken.", UserWarning)
-        best = int(np.argmax(right))
-        for model in self._down_the_path(data, np.arange(len(data.X)), w, SIGMA_PATH[:best]):
+        best = int(np.argmax(n_correct))
+        for model in self._path_models(data, np.arange(len(data.X)), w, SIGMA_PATH[:best]):
             w = model.feature_weights_ if model.feature_weights_.any() else w
         return float(SIGMA_PATH[best]), w
 
-    def _down_the_path(
+    def _path_models(
         self,
         data: TrainingData,
         which: NDArray[np.int64],
         w: NDArray[np.float64],
         widths: NDArray[np.float64],
     ) -> Iterator[IM4E]:
-        """One model of some of the samples, fitted with one width after the other."""
+        """Yield a model fitted to some of the samples with one width after another."""
         model = type(self)(**{**self.get_params(deep=False), "sigma": 1.0, "verbose": 0})
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what the whole fit is told of, if it happens there
+            warnings.simplefilter("ignore")  # the fit to all samples warns of what matters
             part = model._check_fit(**data.fit_arguments(which))
             engine = model._workspace(part)
         for width in widths:
@@ -508,15 +508,15 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
             )
 
 
-def _with_gaps(data: TrainingData, features: NDArray[np.int64]) -> NDArray[np.floating]:
-    """Some features of a table, with NaN where values are missing."""
+def _observed_features(data: TrainingData, features: NDArray[np.int64]) -> NDArray[np.floating]:
+    """Return some features, with NaN where values are missing."""
     missing_mask = None if data.missing_mask is None else data.missing_mask.of_features(features)
     X = data.X[:, features]
     return X if missing_mask is None else missing_mask.restore_nan(X)
 
 
-class _Course:
-    """What Algorithm 1 looks at, iteration by iteration; all are sums over samples."""
+class _History:
+    """Cost and entropies of every iteration of Algorithm 1, summed over samples."""
 
     def __init__(self, alpha: float, rounding: float) -> None:
         self.alpha = alpha
@@ -528,20 +528,20 @@ class _Course:
         self.margin: NDArray[np.float64] = np.empty(0)
         self.sigma = 0.0
 
-    def look_at(
+    def add_entropies(
         self,
         hit: NDArray[np.float64],
         miss: NDArray[np.float64],
         sample_weight: NDArray[np.float64],
         sigma: float,
     ) -> None:
-        """Note the entropies of the samples, and the width that they belong to."""
+        """Add the entropies of the samples at a width."""
         self.hit_entropy.append(float(sample_weight @ hit))
         self.miss_entropy.append(float(sample_weight @ miss))
         self.sigma = sigma
 
     def add_cost(self, w: NDArray[np.float64]) -> None:
-        """Eq. (3) at new weights, with the α and β that made them."""
+        """Add the cost of eq. (3) at new weights, with the α and β that they follow from."""
         w = w / w.sum()
         quality = self.sigma * (self.miss_entropy[-1] - self.hit_entropy[-1])
         self.cost.append(float(-w @ self.margin + quality + self.alpha * w @ w))
@@ -549,12 +549,12 @@ class _Course:
     def add_log_cost(
         self, log_inlier: NDArray[np.float64], sample_weight: NDArray[np.float64], w: NDArray[np.float64]
     ) -> None:
-        """−σ·Σ log γ + λ‖w‖² at the weights that a step begins with."""
+        """Add the cost −σ·Σ log γ + λ‖w‖² at the weights before a step."""
         w = w / w.sum()
         self.cost.append(float(-self.sigma * (sample_weight @ log_inlier) + self.alpha * w @ w))
 
-    def stands_still(self, tol: float) -> bool:
-        """Whether the last iteration changed the cost by less, or by no more than rounding does."""
+    def has_converged(self, tol: float) -> bool:
+        """Return whether the last change of the cost is below ``tol``, or no larger than rounding."""
         if len(self.cost) < 2 or tol == 0.0:
             return False
         noise = self._rounding * self.sigma * (self.hit_entropy[-1] + self.miss_entropy[-1])

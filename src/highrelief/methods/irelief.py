@@ -1,4 +1,4 @@
-"""I-RELIEF: margins over soft neighborhoods in the space that the weights make."""
+"""I-RELIEF: margins over soft neighborhoods under the metric that the weights define."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ class IRelief(ClassMargins, RepeatedWeighter):
         return self._learn(data, self._workspace(data), self._first_weights())  # (1)
 
     def _learn(self, data: TrainingData, engine: LocalRows, w: NDArray[np.float64]) -> Self:
-        """The iteration of Fig. 2, from weights w on."""
+        """Run the iteration of Fig. 2 from weights w."""
         first = self._first_margin(engine)
 
         def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -233,11 +233,11 @@ class IRelief(ClassMargins, RepeatedWeighter):
 
     @property
     def _doubts(self) -> bool:
-        """Whether likely outliers count less."""
+        """Whether likely outliers have less weight."""
         return not self._parameter_free if self.outliers is None else self.outliers
 
     def _set_fitted(self, data: TrainingData, engine: LocalRows, w: NDArray[np.float64]) -> Self:
-        """Store the weights at unit norm, and the width and the outliers under them."""
+        """Set the weights at unit norm, and the width and the outlier probabilities under them."""
         unit = unit_positive_part(w)  # a mean of unit vectors is shorter
         self._set_weights(w if unit is None else unit)
         self.sigma_ = self._width(engine, self.feature_weights_)

@@ -15,9 +15,9 @@ from .._engine.parameters import constraints, count, one_of
 from .._solvers import scatter
 from ..base.extraction import FeatureExtractor, check_square
 
-#: Rows of the largest matrix of which all eigenvalues are found: half a gigabyte, and minutes.
+#: Largest side of a matrix of which all eigenvalues are computed: half a gigabyte, and minutes.
 _LARGEST_SIDE = 8192
-#: What ``metric`` and ``solver`` may be.
+#: Valid values of ``metric`` and ``solver``.
 METRICS = ("euclidean", "manhattan")
 SOLVERS = ("auto", "primal", "dual", "arpack")
 
@@ -166,8 +166,7 @@ class LFE(FeatureExtractor):
                 f" to their own (n_samples = {len(data.X)}, n_features = {self.n_features_in_},"
                 f" n_neighbors={self.n_neighbors}). More neighbors, or other features, may help."
             )
-        # Eqs. (3.13) and (3.14).
-        # By the largest: squares neither overflow nor vanish.
+        # Eqs. (3.13) and (3.14), relative to the largest, so that squares neither overflow nor underflow.
         largest = found.eigenvalues[0]
         power = largest * np.linalg.norm(found.eigenvalues / largest)
         share = found.eigenvalues[: len(found.vectors)] / power
@@ -177,7 +176,7 @@ class LFE(FeatureExtractor):
         return self._set_components(found, np.sqrt(share))
 
     def _chosen_solver(self, n_samples: int, n_features: int) -> str:
-        # ARPACK finds some eigenvalues, never all.
+        # ARPACK computes some eigenvalues, never all.
         if self.solver != "auto" and (self.solver != "arpack" or self.n_components != n_features):
             return self.solver
         side = min(n_samples, n_features)
@@ -204,7 +203,7 @@ class LFE(FeatureExtractor):
 
     @property
     def metric_(self) -> NDArray[np.float64]:
-        """W = Σ a_i a_iᵀ over the components kept, (n_features, n_features)."""
+        """W = Σ a_i a_iᵀ over the components, (n_features, n_features)."""
         check_is_fitted(self)
         n_features = self.components_.shape[1]
         check_room(

@@ -1,4 +1,4 @@
-"""LHR: margins at the hyperplanes of the nearest neighbors, in the space that the weights make."""
+"""LHR: margins at hyperplanes of the nearest neighbors, under the metric that the weights define."""
 
 from __future__ import annotations
 

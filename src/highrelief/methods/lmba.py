@@ -25,7 +25,7 @@ class Lmba(FeatureWeighter):
     :math:`\Delta_j` the Manhattan distance of the j-th nearest hit and the j-th nearest miss (of all other
     classes). From w = 1 on, each sample in its turn: w ← w − ∂L/∂w / ‖∂L/∂w‖₂. There is no penalty. A
     sample that is alone in its class is passed over; where there are fewer than k hits or misses, there are
-    as many pairs. Among tied neighbors the first in the table come first.
+    as many pairs. Tied neighbors are ordered as in X.
 
     Li et al. (2015) compare FREL with a method of this name without defining it; this is our reading.
 
@@ -134,7 +134,7 @@ class Lmba(FeatureWeighter):
         return self._descend(data, lengths)
 
     def _descend(self, data: TrainingData, shares: NDArray[np.float64] | None = None) -> Self:
-        """Take the steps, of the length n·s_i for shares s_i of the samples; None: all the same."""
+        """Descend by steps of length n·s_i for shares s_i of the samples; None: of equal length."""
         n = len(data.X)
         engine = self._engine(data)
         search = engine.local_nearest(Neighborhood(self.n_neighbors, pooled=True))

@@ -1,4 +1,4 @@
-"""LOGO: few features that give every sample a margin of its own."""
+"""LOGO: few features that give every sample a large margin."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class LOGO(RepeatedWeighter):
     _allows_missing = True
     _refuses_dask: str | None = None
     _plain_steps = 50
-    #: λ of ``alpha="auto"``, as a share of the smallest that leaves no feature; set by a search over shares.
+    #: λ of ``alpha="auto"``, as a fraction of the smallest λ that leaves no feature; set by a search.
     _alpha_share: float = 0.2
     _constraints = constraints(alpha=positive_or("auto"))
 
@@ -204,14 +204,14 @@ class LOGO(RepeatedWeighter):
         return self._learn(data, self._workspace(data), self._first_weights())
 
     def _workspace(self, data: TrainingData) -> tuple[LocalRows, ActiveSetMargins]:
-        # Margins that one fit has summed bound those of the next.
+        # Margins computed in one fit bound those of the next.
         engine = self._engine(data)
         return engine, engine.active_set_margins()
 
     def _learn(
         self, data: TrainingData, workspace: tuple[LocalRows, ActiveSetMargins], w: NDArray[np.float64]
     ) -> Self:
-        """The iteration from weights w on."""
+        """Run the iteration from weights w."""
         engine, margins = workspace
         solution = np.zeros(self.n_features_in_)
         self.alpha_ = self.kkt_residual_ = np.nan
@@ -233,7 +233,7 @@ class LOGO(RepeatedWeighter):
         return self._set_fitted(engine, margins, self._repeat(step, w))
 
     def _set_fitted(self, engine: LocalRows, margins: ActiveSetMargins, w: NDArray[np.float64]) -> Self:
-        """Store the weights, those of averaged directions at unit norm, and the width under them."""
+        """Set the weights, those of averaged directions at unit norm, and the width under them."""
         unit = unit_positive_part(w) if self._automatic else w  # a mean of unit vectors is shorter
         self._set_weights(w if unit is None else unit)
         self.sigma_ = self._width(margins, self.feature_weights_)
@@ -241,13 +241,13 @@ class LOGO(RepeatedWeighter):
         return self
 
     def _penalty(self, near: MarginColumns, solution: NDArray[np.float64]) -> float:
-        """λ as the user gave it, or a share of the smallest that leaves no feature."""
+        """Return the parameter λ, or a fraction of the smallest λ that leaves no feature."""
         if isinstance(self.alpha, str):
             return self._alpha_share * near.largest_sum(0.5 * near.sample_weight, np.flatnonzero(solution))
         return float(self.alpha)
 
     def _nothing_left(self, near: MarginColumns) -> NDArray[np.float64] | None:
-        """All weights 0, and a word to the user; None if no λ at all would leave a feature."""
+        """Warn and return weights of 0; None if no λ would leave a feature."""
         largest = near.largest_sum(0.5 * near.sample_weight, np.empty(0, np.int64))
         if not largest > 0.0:
             return None

@@ -1,4 +1,4 @@
-"""RELIEF and RELIEF-F: margins at the nearest neighbors, in one sweep."""
+"""RELIEF and RELIEF-F: mean margins at the nearest neighbors."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class AnchorSample:
 
     @property
     def mean(self) -> NDArray[np.float64]:
-        """Mean over the anchors."""
+        """Weighted mean over the anchors."""
         return self._sums[0] / self._weight_drawn
 
     def half_width(self, risk: float) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""RRELIEF-F: RELIEF-F for a target that is a number."""
+"""RRELIEF-F: RELIEF-F for a continuous target."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ class RReliefF(CategoricalFeaturesMixin, FeatureWeighter):
         if self.n_anchors is not None:
             check_count("n_anchors", self.n_anchors, at_most=n_samples, of="samples")
 
-    # y holds numbers, not classes
+    # Continuous targets
 
     def _validate_target(self, y: NDArray[Any]) -> NDArray[np.float64]:
         if y.dtype.kind in "iufb":
@@ -202,7 +202,7 @@ class RReliefF(CategoricalFeaturesMixin, FeatureWeighter):
         X : array-like of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,)
-            Their targets, numbers.
+            Their continuous targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Sample weights; a sample of weight s counts as s equal samples.
         batches : array-like of shape (n_samples,), default=None
@@ -237,17 +237,17 @@ class RReliefF(CategoricalFeaturesMixin, FeatureWeighter):
 
 
 def _weights(sums: TargetDifferences) -> NDArray[np.float64]:
-    """N_dC&dA/N_dC − (N_dA − N_dC&dA)/(m − N_dC), a fraction with the denominator 0 being 0."""
+    """Return N_dC&dA/N_dC − (N_dA − N_dC&dA)/(m − N_dC); a quotient with denominator 0 is 0."""
     with_different = sums.of_both / sums.of_target if sums.of_target > 0.0 else 0.0 * sums.of_both
     alike = sums.n_anchors - sums.of_target
-    # Neighbors may all be at opposite ends of the range, but for rounding.
+    # 0 up to rounding if all neighbors are at opposite ends of the range.
     if alike <= 1e-12 * sums.n_anchors:
         return with_different
     return with_different - (sums.of_features - sums.of_both) / alike
 
 
 def to_unit_range(y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Targets scaled to [0, 1]; large ones are halved first, so that no range overflows."""
+    """Return targets scaled to [0, 1]; large ones are halved first, so that the range does not overflow."""
     unit = 0.5 if max(-y.min(), y.max()) > 1e300 else 1.0
     low, high = y.min() * unit, y.max() * unit
     return (y * unit - low) / (high - low)

@@ -1,4 +1,4 @@
-"""Simba: steps up the gradient of the margins, one sample after another."""
+"""Simba: stochastic gradient ascent on the margins."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Simba(EuclideanWeighter):
               {\|x - \mathrm{NM}\|_w} - \frac{(x_i - \mathrm{NH}_i)^2}{\|x - \mathrm{NH}\|_w} \right] w_i
 
     and at the end ``feature_weights_`` are w²/max(w²). A sample at distance 0 from its nearest hit or miss,
-    and one that is alone in its class, makes no step. Of several that are nearest the first in the table is
+    and one that is alone in its class, makes no step. Of several that are nearest the first in X is
     taken. The order of the samples matters, so that the passes are run again in other orders, always from
     w = 1 on, and the run with the largest sum of margins under its weights is kept.
 
@@ -157,7 +157,7 @@ class Simba(EuclideanWeighter):
         orders = self._orders(len(rows))
         runs = [np.ones(varies.size) for _ in orders]
         n_steps = np.zeros(len(orders), dtype=np.int64)
-        # Squares differ, relatively, by twice as much as what they are squares of.
+        # The relative error of a square is twice that of its root.
         tied, smooth = 2.0 * tie_tolerance(rows.dtype), self.utility == "sigmoid"
 
         def visit(run: int, a: int, b: int) -> None:
@@ -179,7 +179,7 @@ class Simba(EuclideanWeighter):
         return self._set_found(varies, found[best], codes)
 
     def _orders(self, n_samples: int) -> list[NDArray[np.int64]]:
-        """In which order each run visits the samples, epoch after epoch."""
+        """Return the order in which each run visits the samples, epoch after epoch."""
         here = np.arange(n_samples)
         if not self.shuffle:
             return [np.tile(here, self.n_epochs)]
@@ -207,6 +207,6 @@ class Simba(EuclideanWeighter):
 
 
 def _relative_squares(w: NDArray[np.float64]) -> NDArray[np.float64]:
-    """w²/max(w²); 0 where the steps led to w = 0."""
+    """Return w²/max(w²); 0 if w = 0."""
     largest = np.abs(w).max()
     return (w / largest) ** 2 if largest > 0.0 else np.zeros_like(w)

@@ -1,4 +1,4 @@
-"""SURF, SURF*, MultiSURF, MultiSURF*: margins at all samples within a radius, instead of at k nearest."""
+"""SURF, SURF*, MultiSURF, MultiSURF*: mean margins at all samples within a radius."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..base.categorical import CategoricalFeaturesMixin
 from ..base.progress import watched, with_callbacks
 from ..base.weighter import FeatureWeighter
 
-#: Near and far: one for all samples, or one for each.
+#: Radii below which samples are near, and beyond which they are far; for all samples, or for each.
 Radii = tuple[Any, Any]
 
 
 class _RadiusWeighter(CategoricalFeaturesMixin, FeatureWeighter):
-    """What the family shares: distances of all pairs, a radius or two, one sum over pairs."""
+    """Base of the family: distances of all pairs, one or two radii, one sum over pairs."""
 
     _allows_missing = True
 
@@ -47,7 +47,7 @@ class _RadiusWeighter(CategoricalFeaturesMixin, FeatureWeighter):
 
     @abstractmethod
     def _radii(self, pairs: RadiusNeighborhoods) -> Radii:
-        """Below which distance samples are near, and beyond which they are far; ∞: none is."""
+        """Return the distance below which samples are near, and that beyond which they are far; ∞: none."""
 
     def _weights(self, margins: RadiusMargins) -> NDArray[np.float64]:
         return margins.mean
@@ -404,5 +404,5 @@ class MultiSURFStar(MultiSURF):
     def _weights(self, margins: RadiusMargins) -> NDArray[np.float64]:
         if self.classes_.size > 2:
             return margins.mean
-        # In units of the range, which is 1 where features are scaled to it.
+        # In units of the range, which is 1 for scaled features.
         return margins.mean + (margins.only_misses - margins.only_hits) * margins.spans
