@@ -27,16 +27,14 @@ def check_folds(name: str, cv: Any) -> None:
     """Raise unless ``cv`` is a number of folds, a splitter, or a list of pairs."""
     if isinstance(cv, Integral):
         check_count(name, cv, at_least=2)
-    elif not hasattr(cv, "get_n_splits") and not _are_pairs(cv):
+        return
+    pairs = isinstance(cv, list) and all(isinstance(each, tuple) and len(each) == 2 for each in cv)
+    if not hasattr(cv, "get_n_splits") and not pairs:
         raise TypeError(
             f"{name}={cv!r} must be a whole number of folds, an object with a method split, such as"
             " sklearn.model_selection.StratifiedKFold, or a list of pairs (samples to fit, samples to leave"
             " out)."
         )
-
-
-def _are_pairs(cv: Any) -> bool:
-    return isinstance(cv, list) and all(isinstance(each, tuple) and len(each) == 2 for each in cv)
 
 
 def usable_folds(

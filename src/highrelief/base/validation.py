@@ -92,7 +92,10 @@ def check_structure(X: Any) -> None:
     if not is_sparse(X):
         _check_names(getattr(X, "columns", None))
         return
-    problem = _dimension_error(X) or _FORMAT_CHECKS.get(X.format, lambda _: None)(X)
+    if len(X.shape) != 2:
+        problem: str | None = f"it has {len(X.shape)} dimensions instead of 2"
+    else:
+        problem = _FORMAT_CHECKS.get(X.format, lambda _: None)(X)
     if problem:
         raise ValueError(
             f"Input X is not a valid sparse table: {problem}. Rebuild it from its rows, columns and values."
@@ -108,10 +111,6 @@ def _check_names(columns: Any) -> None:
         f"X has the column name {twice!r} more than once, but names of features must be unique. Rename the"
         " columns, or use X.to_numpy()."
     )
-
-
-def _dimension_error(X: Any) -> str | None:
-    return None if len(X.shape) == 2 else f"it has {len(X.shape)} dimensions instead of 2"
 
 
 def _compressed_error(X: Any) -> str | None:
@@ -461,17 +460,17 @@ def _numeric_frame(X: Any) -> Any:
     dtypes = list(X.dtypes)
     # The nullable types of pandas (Float64, boolean) wrap a NumPy type.
     plain = [getattr(dtype, "numpy_dtype", dtype) for dtype in dtypes]
-    words = [str(name) for name, dtype in zip(X.columns, plain, strict=True) if not _is_number(dtype)]
+    words = [
+        str(name)
+        for name, dtype in zip(X.columns, plain, strict=True)
+        if not (isinstance(dtype, np.dtype) and dtype.kind in "fiub")
+    ]
     if words:
         raise ValueError(
             f"Columns of X do not hold numbers: {', '.join(words[:5])}. Leave them out, or make numbers of"
             " them."
         )
     return X if len(set(dtypes)) == 1 and plain == dtypes else X.astype(np.float64)
-
-
-def _is_number(dtype: Any) -> bool:
-    return isinstance(dtype, np.dtype) and dtype.kind in "fiub"
 
 
 def _dask_table(array: Any) -> DaskTable:

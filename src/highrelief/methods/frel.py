@@ -69,9 +69,9 @@ class FREL(FeatureWeighter):
               E_i = w^T |x_i - \mathrm{NH}(x_i)|, \quad \bar E_i = w^T |x_i - \mathrm{NM}(x_i)|
 
     NH is the nearest sample of the same class and NM the nearest of all others, found once, by the unweighted
-    Manhattan distance. Nothing asks for w ≥ 0: a feature in which misses are nearer than hits weighs less
-    than 0. A sample that is alone in its class has no loss. Where several samples are tied as the nearest,
-    :math:`|x - \mathrm{NH}|`, :math:`|x - \mathrm{NM}|` and Δ are their means.
+    Manhattan distance. Weights may be negative: that of a feature in which misses are nearer than hits is. A
+    sample that is alone in its class has no loss. Where several samples are tied as the nearest, :math:`|x -
+    \mathrm{NH}|`, :math:`|x - \mathrm{NM}|` and Δ are their means.
 
     ======================  ==================================================
     ``loss``                L

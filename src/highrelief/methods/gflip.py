@@ -240,9 +240,9 @@ class GFlip(EuclideanWeighter):
               \|z\|_F = \sqrt{\textstyle\sum_{i \in F} z_i^2}
 
     NH is the nearest sample of the same class and NM the nearest of all others, on the features in F. It
-    begins with the empty set, whose score is 0 whatever the utility. Each sweep tries every feature, in
-    random order: it is flipped, into the set or out of it, if the score grows. It ends with a sweep without a
-    flip. A sample without another of its class does not count in the score.
+    begins with the empty set, whose score is 0 for any utility. Each sweep tries every feature, in random
+    order: it is flipped, into the set or out of it, if the score grows. It ends with a sweep without a flip.
+    A sample without another of its class does not count in the score.
 
     To grow means by more than a relative 1e-12 of the distances that the score is made of: range scaling
     moves a score by as much as that. So neither the order of the samples nor the place of a sum's rounding
@@ -266,8 +266,8 @@ class GFlip(EuclideanWeighter):
         None keeps the members, at least one feature; an int that many, a float in (0, 1] that share, in the
         order of ``ranking_``.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales the kept columns, and multiplies those that are no members by 0; True is
-        "euclidean", the metric of the method.
+        Whether ``transform`` scales the selected columns, and multiplies those that are not in the set by 0;
+        True is "euclidean", the metric of the method.
     scale : {"range", "standard", None}, default="range"
         Scaling of the features.
     n_jobs : int or None, default=None
@@ -305,13 +305,11 @@ class GFlip(EuclideanWeighter):
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
-    Notes
-    -----
-    Needs 8 bytes for each pair of samples (n² of them), 16 where samples count in parts, for every run at a
-    time; raises a MemoryError where these are not free. Everything is computed in float64, of scaled values
-    that are rounded to about 1e-14 of the widest range first: sums of squares over any set of features are
-    then exact, and features can come and go without leaving a rounding behind. With ``scale=None`` a range
-    below about 1e-9 of the widest keeps few digits, and a warning says so.
+    Notes ----- Needs 8 bytes for each pair of samples (n² of them), 16 where samples count in parts, for
+    every run at a time; raises a MemoryError where these are not free. Everything is computed in float64, of
+    scaled values that are rounded to about 1e-14 of the widest range first: sums of squares over any set of
+    features are then exact, and features can come and go without leaving a rounding behind. With
+    ``scale=None`` a range below about 1e-9 of the widest keeps few digits, and causes a warning.
 
     References
     ----------

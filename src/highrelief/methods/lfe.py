@@ -72,11 +72,11 @@ class LFE(FeatureExtractor):
     eigenvalues_ : array of shape (n_components,)
         The :math:`\sigma_i`, in decreasing order.
     discriminant_power_ : float
-        P, over all positive eigenvalues, also those whose directions are not kept.
+        P, over all positive eigenvalues, also those whose directions are not selected.
     discriminant_power_ratio_ : array of shape (n_components,)
-        Share of each component, :math:`\sigma_i^2/P^2`. Their sum is the share kept.
+        Fraction of each component, :math:`\sigma_i^2/P^2`. Their sum is the fraction of all components.
     metric_ : array of shape (n_features, n_features)
-        W, made when it is asked for; Frobenius norm 1 if all components are kept.
+        W, computed on access; of Frobenius norm 1 if all components are selected.
     solver_ : str
         The solver that was used.
     classes_ : array of shape (n_classes,)

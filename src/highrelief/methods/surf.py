@@ -72,8 +72,8 @@ class _RadiusWeighter(CategoricalFeaturesMixin, FeatureWeighter):
             Sample weights; a sample of weight s counts as s equal samples.
         batches : array-like of shape (n_samples,), default=None
             The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
-            samples are compared with those that ``batch_neighbors`` says, which the radii depend on too. A
-            sample without a hit, or without a miss, there contributes nothing.
+            samples are compared as ``batch_neighbors`` determines, also for the radii. A sample without a
+            hit, or without a miss, there contributes nothing.
 
         Returns
         -------
@@ -115,7 +115,7 @@ class SURF(_RadiusWeighter):
         Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
         of a class, so that all C classes contribute equally. Radii do not depend on it.
     batch_neighbors : {"within", "across"}, default="within"
-        Where ``fit`` is told of ``batches``: whether samples are compared with those of their own batch
+        If ``fit`` gets ``batches``: whether samples are compared with those of their own batch
         only, or with those of the other batches only; radii are of these distances.
     n_features_to_select : int, float or None, default=None
         None selects every feature of positive weight, at least one; an int is the number of features, a float
@@ -191,7 +191,7 @@ class SURFStar(SURF):
         Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
         of a class, so that all C classes contribute equally. Radii do not depend on it.
     batch_neighbors : {"within", "across"}, default="within"
-        Where ``fit`` is told of ``batches``: whether samples are compared with those of their own batch
+        If ``fit`` gets ``batches``: whether samples are compared with those of their own batch
         only, or with those of the other batches only; radii are of these distances.
     n_features_to_select : int, float or None, default=None
         None selects every feature of positive weight, at least one; an int is the number of features, a float
@@ -272,7 +272,7 @@ class MultiSURF(_RadiusWeighter):
         Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
         of a class, so that all C classes contribute equally. Radii do not depend on it.
     batch_neighbors : {"within", "across"}, default="within"
-        Where ``fit`` is told of ``batches``: whether samples are compared with those of their own batch
+        If ``fit`` gets ``batches``: whether samples are compared with those of their own batch
         only, or with those of the other batches only; radii are of these distances.
     n_features_to_select : int, float or None, default=None
         None selects every feature of positive weight, at least one; an int is the number of features, a float
@@ -353,7 +353,7 @@ class MultiSURFStar(MultiSURF):
         Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
         of a class, so that all C classes contribute equally. Radii do not depend on it.
     batch_neighbors : {"within", "across"}, default="within"
-        Where ``fit`` is told of ``batches``: whether samples are compared with those of their own batch
+        If ``fit`` gets ``batches``: whether samples are compared with those of their own batch
         only, or with those of the other batches only; radii are of these distances.
     n_features_to_select : int, float or None, default=None
         None selects every feature of positive weight, at least one; an int is the number of features, a float

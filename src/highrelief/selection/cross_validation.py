@@ -90,10 +90,10 @@ class CrossValidatedSelector(CrossValidatedWeighter):
         folds) below the best: a shorter list for a score that may be a little lower. Folds share samples, so
         that the standard error is a rule of thumb.
     n_features_to_select : int, float or None, default=None
-        None: as the cross-validation chooses. A number, or a share of the features, is kept instead, and may
-        be set after ``fit``, when the scores are known.
+        None: as the cross-validation chooses. A number, or a fraction of the features, is selected instead,
+        and may be set after ``fit``, when the scores are known.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales the kept columns (as ``estimator`` does) and multiplies them by the
+        Whether ``transform`` scales the selected columns (as ``estimator`` does) and multiplies them by the
         weights, or their square roots for "euclidean"; True is the metric of ``estimator``. Only around a
         weighter of this package.
     n_jobs : int or None, default=None
@@ -407,12 +407,12 @@ def _correct_by_classifier(
     """Yield, cut by cut, which test samples the classifier puts into their class."""
     order, names = best_first(weights), unseeded(scoring.classifier)
     for cut in cuts:
-        kept = np.sort(order[:cut])
-        X, X_test = training.X[:, kept], test.X[:, kept]
+        features = np.sort(order[:cut])
+        X, X_test = training.X[:, features], test.X[:, features]
         if scoring.metric is not False:
             X, X_test = as_float(X), as_float(X_test)
             scaling = column_scaling(X, scoring.scale, training.sample_weight, column_ranges(X))
-            factors = metric_factors(weights[kept], scoring.metric)
+            factors = metric_factors(weights[features], scoring.metric)
             X, X_test = (weighted_columns(each, scaling, factors) for each in (X, X_test))
         model = seeded_clone(scoring.classifier, names, seed)
         ignore_overflow(model.fit)(X, training.y, **metadata)

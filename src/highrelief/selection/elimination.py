@@ -23,8 +23,8 @@ _ROUNDING = 1e-13
 class IterativeElimination(CategoricalSingleFitWeighter):
     r"""TuRF: drop the features of the lowest weights, weigh the others without them, and so on.
 
-    Among many irrelevant features neighbors are near or far by chance. With the worst of them gone, who is
-    near whom is told by the others, and their weights become clearer (Moore and White 2007).
+    Many irrelevant features make distances random. Without the worst of them distances depend on the others,
+    whose weights become clearer (Moore and White 2007).
 
     In round t the wrapped estimator is fitted to the features that are left, :math:`F_t`, and of those the
     :math:`\max(1, \lfloor \mathtt{step} \cdot |F_t| \rfloor)` of the lowest weights leave, constant ones
@@ -36,8 +36,8 @@ class IterativeElimination(CategoricalSingleFitWeighter):
     ----------
     estimator : estimator
         Any weighter, or any estimator of scikit-learn with ``feature_importances_`` or ``coef_``. Its
-        ``categorical_features``, if it has any, name features of the whole data, in any form; in every
-        round it is told which of those that are left they are.
+        ``categorical_features``, if it has any, name features of the whole data, in any form; in every round
+        its parameter is set to those that remain.
     step : float or int, default=0.2
         Share of the features left, in (0, 1), that leaves in a round, at least one feature; or an int: so
         many.
@@ -68,7 +68,7 @@ class IterativeElimination(CategoricalSingleFitWeighter):
     ranking_ : array of shape (n_features,)
         1 = best, by the order of leaving; features of equal weights in one round share the lowest number.
     classes_ : array of shape (n_classes,)
-        The classes, if that is what y holds.
+        The classes, if y holds class labels.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -150,24 +150,32 @@ class IterativeElimination(CategoricalSingleFitWeighter):
             The fitted meta-estimator.
         """
         data = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
-        left = np.arange(self.n_features_in_)
-        self.eliminated_in_ = np.zeros(left.size, dtype=np.int64)
-        weights, levels = np.empty(left.size), np.empty(left.size)
-        constant = _constant(data)
+        remaining = np.arange(self.n_features_in_)
+        self.eliminated_in_ = np.zeros(remaining.size, dtype=np.int64)
+        weights, levels = np.empty(remaining.size), np.empty(remaining.size)
+        # Constant features have the weight 0 in weighters of this package.
+        known = data.known_ranges
+        constant = np.zeros(remaining.size, dtype=bool) if known is None else known.low == known.high
         self.n_iter_ = 0
-        with watched(self, total=self._most_rounds(left.size)) as progress:
+        with watched(self, total=self._most_rounds(remaining.size)) as progress:
             while True:
-                self.estimator_ = self._fitted_to(data, left)
+                self.estimator_ = self._fitted_to(data, remaining)
                 self.n_iter_ += 1
-                weights[left] = _without_rounding(weights_of(self.estimator_, left.size))
-                levels[left] = np.where(constant[left], -1.0, _levels(self.estimator_, weights[left]))
-                leaving = self._leaving(weights[left], levels[left])
+                weights[remaining] = _without_rounding(weights_of(self.estimator_, remaining.size))
+                levels[remaining] = np.where(
+                    constant[remaining], -1.0, _levels(self.estimator_, weights[remaining])
+                )
+                leaving = self._leaving(weights[remaining], levels[remaining])
                 stopped = progress.advance()
                 if leaving.size == 0 or stopped:
                     break
-                self.eliminated_in_[left[leaving]] = self.n_iter_
-                left = np.delete(left, leaving)
-        order = np.lexsort((levels, _rounds(self.eliminated_in_)))
+                self.eliminated_in_[remaining[leaving]] = self.n_iter_
+                remaining = np.delete(remaining, leaving)
+        # Features that remain come after those of the last round.
+        rounds = np.where(
+            self.eliminated_in_ > 0, self.eliminated_in_, self.eliminated_in_.max(initial=0) + 1
+        )
+        order = np.lexsort((levels, rounds))
         self._ranked = _ranked(order, levels, self.eliminated_in_)
         # No weight exceeds that of a feature that was dropped later, or remained.
         weights[order] = np.minimum.accumulate(weights[order][::-1])[::-1]
@@ -228,13 +236,6 @@ def _refuse_indices(estimator: Any, chosen: Any) -> None:
         )
 
 
-def _constant(data: TrainingData) -> NDArray[np.bool_]:
-    """Return the mask of constant features, for weighters of this package; all False for others."""
-    if data.known_ranges is None:
-        return np.zeros(data.X.shape[1], dtype=bool)
-    return np.asarray(data.ranges.low == data.ranges.high)
-
-
 def _without_rounding(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return weights with 0 for those that are 0 up to rounding, which must not decide the order."""
     size = np.abs(weights)
@@ -249,11 +250,6 @@ def _levels(fitted: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     levels = np.zeros(values.size)
     levels[order[1:]] = np.cumsum(~np.isclose(rising[1:], rising[:-1], rtol=_TIED, atol=0.0))
     return levels
-
-
-def _rounds(eliminated_in: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the rounds in which features are dropped; for those that remain, one more than the last."""
-    return np.where(eliminated_in > 0, eliminated_in, eliminated_in.max(initial=0) + 1)
 
 
 def _ranked(

@@ -64,9 +64,9 @@ class EnsembleWeighting(ResampledWeighter):
         None selects every feature of positive weight, at least one; an int is the number of features, a float
         in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales the kept columns (as ``estimator`` does, by all samples) and multiplies
-        them by the weights, or their square roots for "euclidean"; True is the metric of ``estimator``. Only
-        around a weighter of this package.
+        Whether ``transform`` scales the selected columns (as ``estimator`` does, by all samples) and
+        multiplies them by the weights, or their square roots for "euclidean"; True is the metric of
+        ``estimator``. Only around a weighter of this package.
     n_jobs : int or None, default=None
         How many members are fitted at a time: by threads where ``estimator`` is of this package, by joblib
         otherwise, and where ``joblib.parallel_config("dask")`` sends them to a cluster. The result does not
@@ -98,14 +98,14 @@ class EnsembleWeighting(ResampledWeighter):
         member. Members share most of their samples: it tells what leaving samples out does, not how a new
         study would rank.
     selections_ : array of shape (n_estimators, n_features)
-        What each member would keep by ``n_features_to_select``, for :func:`~highrelief.stability.jaccard`
-        and :func:`~highrelief.stability.nogueira`. Its mean over members tells how often a feature is kept.
+        What each member would keep by ``n_features_to_select``, for :func:`~highrelief.stability.jaccard` and
+        :func:`~highrelief.stability.nogueira`. Its mean over members is how often a feature is selected.
     left_out_counts_ : array of shape (n_samples,)
         How many members did not see each sample; 0 for samples of weight 0.
     execution_ : dict
         Who fitted the members ("threads", "joblib", "dask cluster" or "dask threads"), how many at a time.
     classes_ : array of shape (n_classes,)
-        The classes, if y holds some.
+        The classes, if y holds class labels.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -170,15 +170,15 @@ class EnsembleWeighting(ResampledWeighter):
         X : array-like of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,)
-            Their classes, or what else ``estimator`` is to be told.
+            Their classes, or another target of ``estimator``.
         sample_weight : array-like of shape (n_samples,), default=None
             Handed on to the members, if ``estimator`` takes it. Samples of weight 0 are not there; a subset
             is drawn from samples, not from copies.
         groups : array-like of shape (n_samples,), default=None
             Samples of the same group (such as those of one patient) are all in a subset, or none of them:
             whole groups are drawn, as many as come nearest to ``max_samples``, and never all unless all
-            samples are wanted. A warning tells of subsets with less than half the samples asked for. Also
-            passed to the members, if ``estimator`` takes them.
+            samples are wanted. Subsets with less than half of that size cause a warning. Also passed to the
+            members, if ``estimator`` takes them.
         batches : array-like of shape (n_samples,), default=None
             Passed to the members, if ``estimator`` takes them.
 
@@ -225,7 +225,7 @@ class EnsembleWeighting(ResampledWeighter):
         Returns
         -------
         margins : array of shape (n_samples,)
-            nan for a sample whose class is in no member.
+            NaN for a sample whose class no member was fitted to.
         """
         check_is_fitted(self)
         samples = self._validate_samples(X, y, reset=False)

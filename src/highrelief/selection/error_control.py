@@ -53,52 +53,53 @@ NULLS = {
 
 
 class ErrorControlledSelector(SingleFitWeighter):
-    r"""Keep the features that are real, with a bound on the rate of those that are not.
+    r"""Select features with a bound on the rate of false discoveries.
 
-    ``control="fdr"`` bounds the expected share of false features among those kept, ``control="fwer"`` the
-    probability that any is false, both by ``level``. What "false" means is up to ``method``, and said in
-    ``null_``.
+    ``control="fdr"`` bounds the expected fraction of false discoveries among the selected features,
+    ``control="fwer"`` the probability of any, both by ``level``. The null hypothesis depends on ``method``,
+    see ``null_``.
 
-    ``method="permutation"`` compares what features weigh with what they weigh when labels are dealt out at
-    random, B = ``n_permutations`` times. With :math:`m_j` and :math:`s_j` the mean and the standard deviation
-    of feature j over these and the labels as they are, the statistic is :math:`z_j = (w_j - m_j)/s_j`, and
+    ``method="permutation"`` compares the weights of features with their weights under B = ``n_permutations``
+    permutations of the labels. With :math:`m_j` and :math:`s_j` the mean and the standard deviation of the
+    weights of feature j over these and the observed labels, the statistic is :math:`z_j = (w_j - m_j)/s_j`,
+    and
 
     .. math:: p_j = \frac{1 + \#\{(b, i) : z_i^{(b)} \ge z_j\}}{1 + B d}
 
-    pools the d features: 200 permutations of 20,000 features tell p-values down to 2.5e-7. These go to
-    Benjamini and Hochberg's procedure; as it may err more often than it says where features depend on each
-    other, no q-value is below the share of labelings, the permuted ones and the labels as they are, whose
-    lowest is as low. For the family-wise error, the step-down maxT of Westfall and Young compares :math:`z_j`
-    with the largest of each permutation.
+    pools the d features: 200 permutations of 20,000 features resolve p-values down to 2.5e-7. These enter the
+    Benjamini-Hochberg procedure. As dependent features may violate its bound, no q-value is below the
+    fraction of labelings, permuted and observed, whose lowest q-value is as low. For the family-wise error,
+    the step-down maxT of Westfall and Young compares :math:`z_j` with the largest of each permutation.
 
-    Beside real features noise may weigh more, or less, than it does when nothing is real. Hence a second
-    round (``keep_found``): the features found in the first stay with their labels, the rows of all others are
-    permuted against both, and :math:`z_j` is compared with those of the others. If nothing is found there is
-    no second round: under the global null the error is that of the first, which is exact.
+    Relevant features may change the weights of noise. Hence a second round (``keep_found``): the features
+    selected in the first stay aligned with the labels, the rows of all others are permuted against both, and
+    :math:`z_j` is compared with those of the others. If no feature was selected there is no second round:
+    under the global null the first round is exact.
 
-    Weights of iterative methods are shares of a whole, which noise fills as well as anything. What is
-    compared is then the weight times the mean margin, see ``statistic``.
+    The weights of iterative methods are normalized, so that noise has weights of the same size. Their
+    statistic is the weight times the mean margin, see ``statistic``.
 
     Parameters
     ----------
     estimator : estimator
         A weighter, or any estimator of scikit-learn that has ``feature_importances_`` or ``coef_`` after its
-        fit. It is cloned, never fitted itself. It is fitted anew for every permutation; Relief and ReliefF on
-        complete tables take all of them at once, many times faster.
+        fit. It is cloned, never fitted itself. A clone is fitted for every permutation; Relief and ReliefF
+        without missing values compute all permutations at once, many times faster.
     method : {"permutation", "stability", "knockoff"}, default="permutation"
-        How it is decided: by permuted labels; by halves of the samples that agree
-        (:func:`~highrelief.selection.stability_selection.decide_by_stability`); by knockoffs, copies of the
-        features that mean nothing (:func:`~highrelief.selection.knockoffs.decide_by_knockoffs`).
+        The method: permuted labels; agreement of halves of the samples
+        (:func:`~highrelief.selection.stability_selection.decide_by_stability`); knockoffs, copies of the
+        features that are independent of the labels
+        (:func:`~highrelief.selection.knockoffs.decide_by_knockoffs`).
     control : {"fdr", "fwer"}, default="fdr"
         The false discovery rate, or the family-wise error rate.
     level : float, default=0.1
-        The most that this rate may be, in (0, 1).
+        The largest value of this rate, in (0, 1).
     n_permutations : int, default=200
-        B, how often labels are dealt out at random. No level below 1/(B + 1) keeps anything.
+        B, the number of permutations. At levels below 1/(B + 1) no feature is selected.
     statistic : {"auto", "weights", "margins"}, default="auto"
-        What permutations compare: the weights, or the weights times the mean margin of the samples by them.
-        "auto": "margins" for weighters of this package that have them, but for Relief and ReliefF, whose
-        weights are margins.
+        The statistic of permutations: the weights, or the weights times the mean margin under them. "auto":
+        "margins" for weighters of this package that have them, but for Relief and ReliefF, whose weights are
+        margins.
     keep_found : bool, default=True
         Whether there is a second round, of at most 200 fits. Not with whole groups, see ``fit``.
     options : dict or None, default=None
@@ -106,17 +107,16 @@ class ErrorControlledSelector(SingleFitWeighter):
         ``{"n_pairs": 100}``, or of :func:`~highrelief.selection.knockoffs.decide_by_knockoffs`; none for
         permutations.
     n_features_to_select : int, float or None, default=None
-        None: what is decided, which may be nothing. A number, or a share of the features, is kept instead,
-        and may be set after ``fit``.
+        None: the decision, which may select no feature. A number, or a fraction of the features, is selected
+        instead, and may be set after ``fit``.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales the kept columns (as ``estimator`` does) and multiplies them by the
+        Whether ``transform`` scales the selected columns (as ``estimator`` does) and multiplies them by the
         weights, or their square roots for "euclidean"; True is the metric of ``estimator``. Only around a
         weighter of this package.
     n_jobs : int or None, default=None
-        How many fits at a time: by threads where ``estimator`` is of this package, by joblib otherwise, and
-        where ``joblib.parallel_config("dask")`` sends them to a cluster. The result does not depend on it.
-        Where X is held by Dask, its cluster fits: None, or −1, are then two at a time for each worker, as far
-        as memory allows.
+        Number of concurrent fits: in threads if ``estimator`` is of this package, otherwise, and with
+        ``joblib.parallel_config("dask")``, by joblib. Results are identical for any value. A Dask-backed X is
+        fitted on its workers: None, or −1, means two fits at a time per worker, as far as memory allows.
     verbose : int, default=0
         1 shows how many fits are done.
     random_state : int, RandomState or None, default=None
@@ -129,17 +129,17 @@ class ErrorControlledSelector(SingleFitWeighter):
         Of permutations: each feature's own with "fdr", adjusted for all features with "fwer" (the lowest
         level at which it is kept). Methods that have none raise an AttributeError.
     qvalues_ : array of shape (n_features,)
-        The lowest level of the false discovery rate at which a feature is kept; with "fdr" only.
+        The lowest false discovery rate at which a feature is selected; with "fdr" only.
     selection_probability_ : array of shape (n_features,)
         Share of the halves that put the feature among the best; by "stability" only.
     statistic_ : array of shape (n_features,)
         What was compared.
     threshold_ : float
-        The least of it that is kept; inf if nothing is.
+        The smallest statistic that is selected; inf if none is.
     n_features_ : int
-        How many are kept.
+        Number of selected features.
     null_ : str
-        What is tested, and what holds when.
+        The null hypothesis, and when the bound holds.
     feature_weights_ : array of shape (n_features,)
         Weights by all samples.
     feature_importances_ : array of shape (n_features,)
@@ -151,7 +151,7 @@ class ErrorControlledSelector(SingleFitWeighter):
     execution_ : dict
         Who made the fits, how many at a time; whether permutations took them "all at once" or by "refits".
     classes_ : array of shape (n_classes,)
-        The classes, if that is what y holds.
+        The classes, if y holds class labels.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -252,7 +252,7 @@ class ErrorControlledSelector(SingleFitWeighter):
         X : array-like of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,)
-            Their classes, or what else ``estimator`` is to be told.
+            Their classes, or another target of ``estimator``.
         sample_weight : array-like of shape (n_samples,), default=None
             Handed on to the fits of ``estimator``. A weight stays with its sample when labels are permuted.
         groups : array-like of shape (n_samples,), default=None

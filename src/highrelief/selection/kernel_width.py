@@ -460,7 +460,7 @@ class KernelWidthCV(CrossValidatedWeighter):
         Returns
         -------
         score : float
-            Share of the samples whose class is predicted.
+            Accuracy.
         """
         return float(self._delegate("score", X, y, sample_weight))
 

@@ -85,21 +85,21 @@ class Spectrum:
         return cls(vectors, values, float(values[0]))
 
     @classmethod
-    def shrunk(cls, Z: NDArray[np.float64], copies: NDArray[np.float64] | None = None) -> Spectrum:
+    def shrunk(cls, Z: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None) -> Spectrum:
         """Estimate for centered rows, (1 − γ) ZᵀZ/n + γ m I, m the mean variance, γ ``HALF_WAY`` to theirs.
 
         Ledoit, O. and Wolf, M. (2004). A well-conditioned estimator for large-dimensional covariance
         matrices. Journal of Multivariate Analysis 88, 365-411. All by the rows: the samples are often the
         fewer.
         """
-        n = float(len(Z)) if copies is None else float(copies.sum())
-        counted = Z if copies is None else Z * np.sqrt(copies)[:, np.newaxis]
+        n = float(len(Z)) if sample_weight is None else float(sample_weight.sum())
+        counted = Z if sample_weight is None else Z * np.sqrt(sample_weight)[:, np.newaxis]
         _, singular, rows = svd(counted, full_matrices=False)
         values = singular**2 / n
         p = Z.shape[1]
         mean, squares = values.sum() / p, float(values @ values)
         lengths = np.square(Z).sum(axis=1)
-        fourth = float(np.square(lengths) @ (np.ones(len(Z)) if copies is None else copies)) / n
+        fourth = float(np.square(lengths) @ (np.ones(len(Z)) if sample_weight is None else sample_weight)) / n
         off = squares - p * mean**2
         shrinkage = min(max(fourth - squares, 0.0) / n, off) / off if off > 0.0 else 1.0
         shrinkage = max(shrinkage * HALF_WAY, _LEAST_SHRINKAGE)
@@ -218,7 +218,7 @@ def latent_scores(
     X: NDArray[np.float64],
     scores: NDArray[np.float64],
     random: np.random.RandomState,
-    copies: NDArray[np.float64] | None = None,
+    sample_weight: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Return scores in the order of the values; those of ties are drawn from the model.
 
@@ -229,8 +229,8 @@ def latent_scores(
     scores : (n_samples, n_features) float64
         Normal scores, lots drawn among equals.
     random : RandomState
-        Where random numbers come from; not asked if there are few ties.
-    copies : (n_samples,) float64, default=None
+        Random generator; not used if there are few ties.
+    sample_weight : (n_samples,) float64, default=None
         How often samples count.
     """
     in_order = np.sort(X, axis=0)
@@ -240,11 +240,11 @@ def latent_scores(
     bounds = [_bounds(X[:, j], in_order[:, j]) for j in tied]
     Z = scores.copy()
     for _ in range(_TURNS):
-        mean = np.average(Z, axis=0, weights=copies)
-        scale = np.sqrt(np.average(np.square(Z - mean), axis=0, weights=copies))
+        mean = np.average(Z, axis=0, weights=sample_weight)
+        scale = np.sqrt(np.average(np.square(Z - mean), axis=0, weights=sample_weight))
         Z = (Z - mean) / scale
         within = [(ends - mean[j]) / scale[j] for j, ends in zip(tied, bounds, strict=True)]
-        _take_turns(Z, Spectrum.shrunk(Z, copies), tied, within, random)
+        _take_turns(Z, Spectrum.shrunk(Z, sample_weight), tied, within, random)
         Z = Z * scale + mean
     return Z
 
@@ -330,7 +330,7 @@ def decide_by_knockoffs(
     X : array-like of shape (n_samples, n_features)
         Numbers, none of them missing.
     y : array-like of shape (n_samples,)
-        What the estimator is told of the samples.
+        The target of the estimator.
     control : {"fdr"}, default="fdr"
         The family-wise error rate is beyond knockoffs: the first feature that wins by chance is no rarer than
         one in two.
@@ -345,11 +345,11 @@ def decide_by_knockoffs(
         Covariance of the features, where it is known; with ``marginals="gaussian"`` only. None estimates the
         correlations from X, shrunk after Ledoit and Wolf.
     n_jobs : int or None, default=None
-        Threads of the fit, unless the estimator says how many; the result is the same.
+        Threads of the fit, unless the estimator has its own ``n_jobs``; results are identical.
     random_state : int, RandomState or None, default=None
         Which knockoffs are drawn.
     sample_weight : array-like of shape (n_samples,), default=None
-        How often each sample counts. A sample and its copies have the same knockoffs.
+        Sample weights; a sample of weight s counts as s equal samples with the same knockoffs.
     groups, batches : None
         Knockoffs know neither: samples are independent, and of one distribution.
 
@@ -377,7 +377,7 @@ def decide_by_knockoffs(
     # Not the stream of the seed itself: tables are drawn from small seeds too, and noise that were the same
     # numbers would make each knockoff its feature.
     random = np.random.RandomState(random_generator("random_state", random_state).randint(SEEDS, size=4))
-    samples, target, copies = _table(estimator, X, y, sample_weight)
+    samples, target, sample_weight = _validated(estimator, X, y, sample_weight)
     if samples.shape[1] < 1.0 / level:
         warn_user(
             f"Knockoffs keep no fewer than {int(np.ceil(1.0 / level))} features at level={level!r}, and"
@@ -385,12 +385,14 @@ def decide_by_knockoffs(
             UserWarning,
         )
     with one_blas_thread():
-        copied = knockoffs_of(samples, random, marginals=marginals, covariance=covariance, copies=copies)
+        copied = knockoffs_of(
+            samples, random, marginals=marginals, covariance=covariance, sample_weight=sample_weight
+        )
     swapped = random.random_sample(samples.shape[1]) < 0.5
     member = _member(estimator, n_jobs, int(random.randint(SEEDS)))
-    told = {} if copies is None else {"sample_weight": copies}
+    metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
     side_by_side = np.hstack([np.where(swapped, copied, samples), np.where(swapped, samples, copied)])
-    member.fit(side_by_side, target, **told)
+    member.fit(side_by_side, target, **metadata)
     first, second = np.split(weights_of(member, side_by_side.shape[1]), 2)
     W = np.where(swapped, second - first, first - second)
     threshold, qvalues = knockoff_cut(W, level)
@@ -419,8 +421,8 @@ def knockoff_cut(W: NDArray[np.float64], level: float) -> tuple[float, NDArray[n
     if not wins.size:
         return np.inf, qvalues
     # Only positive statistics can be the best threshold.
-    kept = wins.size - np.searchsorted(wins, wins, side="left")
-    rates = (1.0 + losses.size - np.searchsorted(losses, wins, side="left")) / kept
+    n_selected = wins.size - np.searchsorted(wins, wins, side="left")
+    rates = (1.0 + losses.size - np.searchsorted(losses, wins, side="left")) / n_selected
     best = np.minimum(np.minimum.accumulate(rates), 1.0)
     qvalues[W > 0.0] = best[np.searchsorted(wins, W[W > 0.0], side="left")]
     reached = np.flatnonzero(rates <= level)
@@ -433,7 +435,7 @@ def knockoffs_of(
     *,
     marginals: str = "empirical",
     covariance: ArrayLike | None = None,
-    copies: NDArray[np.float64] | None = None,
+    sample_weight: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Return knockoffs of X; those of constant features are equal to them."""
     varies = X.min(axis=0) < X.max(axis=0)
@@ -444,15 +446,15 @@ def knockoffs_of(
     _check_room(given)
     scores = given
     if marginals == "empirical":
-        scores = latent_scores(given, _normal_scores(given, random), random, copies)
-    mean = np.average(scores, axis=0, weights=copies)
-    scale = np.sqrt(np.average(np.square(scores - mean), axis=0, weights=copies))
+        scores = latent_scores(given, _normal_scores(given, random), random, sample_weight)
+    mean = np.average(scores, axis=0, weights=sample_weight)
+    scale = np.sqrt(np.average(np.square(scores - mean), axis=0, weights=sample_weight))
     if covariance is not None:
         known = _checked_covariance(covariance, varies)
         scale = np.sqrt(known.diagonal())
         spectrum = Spectrum.of(known / np.outer(scale, scale))
     else:
-        spectrum = Spectrum.shrunk((scores - mean) / scale, copies)
+        spectrum = Spectrum.shrunk((scores - mean) / scale, sample_weight)
     Z = (scores - mean) / scale
     drawn = draw_knockoffs(Z, spectrum, random, equal=given.shape[1] > MOST_APART)
     if marginals == "gaussian":
@@ -501,7 +503,7 @@ def _check(
             )
 
 
-def _table(
+def _validated(
     estimator: Any, X: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None
 ) -> tuple[NDArray[np.float64], Any, NDArray[np.float64] | None]:
     """Return the samples of positive weight, their targets, and their weights."""

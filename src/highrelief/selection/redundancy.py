@@ -59,7 +59,7 @@ def grouped(
     n_features : int
         Number of features of X.
     threshold : float
-        Similarity from which on features say the same.
+        Similarity from which on features are redundant.
     method : {"complete", "average", "single"}
         Whether all pairs of a group, or their mean, or a chain of them reach the threshold.
 
@@ -292,7 +292,7 @@ class RedundancyFilter(CategoricalSingleFitWeighter):
         number, or any estimator with ``feature_importances_`` or ``coef_`` (those above 0 count as kept). It
         is cloned, never fitted itself.
     threshold : float, default=0.9
-        Similarity, in (0, 1], from which on features say the same. 1: copies only, in whatever units and
+        Similarity, in (0, 1], from which on features are redundant. 1: copies only, in whatever units and
         whichever sign.
     similarity : {"pearson", "spearman"}, default="pearson"
         The correlation of two numbers; Spearman's is 1 also where one is a bent, but rising or falling,
@@ -335,7 +335,7 @@ class RedundancyFilter(CategoricalSingleFitWeighter):
     ranking_ : array of shape (n_features,)
         1 = best; equal weights have the lowest of their ranks.
     classes_ : array of shape (n_classes,)
-        The classes, if that is what y holds.
+        The classes, if y holds class labels.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -468,21 +468,21 @@ class RedundancyFilter(CategoricalSingleFitWeighter):
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
+        support = np.zeros(self.n_features_in_, dtype=bool)
         if self.n_features_to_select is None:
-            mask[self.representatives_] = True
+            support[self.representatives_] = True
             # The fit may have grouped more features.
-            kept = _selected(self.estimator_, self.feature_weights_)
-            both = mask & kept
-            return both if both.any() or not kept.any() else mask
+            selected = _selected(self.estimator_, self.feature_weights_)
+            both = support & selected
+            return both if both.any() or not selected.any() else support
         wanted = n_selected_features(self.n_features_to_select, self.n_features_in_)
         if wanted > self.representatives_.size and np.any(self.labels_ == -1):
             raise ValueError(
                 f"n_features_to_select={self.n_features_to_select!r} is more than the"
                 f" {self.representatives_.size} groups of the features that fit looked at: fit again."
             )
-        mask[self.representatives_[:wanted]] = True
-        return mask
+        support[self.representatives_[:wanted]] = True
+        return support
 
     @property
     def _ranked_by(self) -> NDArray[np.float64]:

@@ -289,10 +289,10 @@ def decided(counts: NDArray[np.int64], bounds: NDArray[np.float64], control: str
     n_pairs = bounds.size
     shares = counts / (2 * n_pairs)
     least = np.arange(n_pairs + 1, 2 * n_pairs + 1)
-    kept = (counts >= least[:, np.newaxis]).sum(axis=1)
+    n_selected = (counts >= least[:, np.newaxis]).sum(axis=1)
     rates, qvalues = bounds, None
     if control == "fdr":
-        rates = np.divide(bounds, kept, out=np.full(n_pairs, np.inf), where=kept > 0)
+        rates = np.divide(bounds, n_selected, out=np.full(n_pairs, np.inf), where=n_selected > 0)
         best = np.minimum.accumulate(np.concatenate([np.full(n_pairs + 1, 1.0), rates]))
         qvalues = best[counts]
     reached = np.flatnonzero(rates <= level)

@@ -160,7 +160,7 @@ class VarianceReduction(SingleFitWeighter):
             Their classes.
         batches : array-like of shape (n_samples,), default=None
             Passed to the fit of ``estimator``, if that takes them; the neighbors in the margin vectors are
-            then where its ``batch_neighbors`` says, too.
+            then as its ``batch_neighbors`` determines, too.
 
         Returns
         -------
