@@ -170,7 +170,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
     def _check_fit(
         self,
         X: ArrayLike,
-        y: ArrayLike,
+        y: ArrayLike | None,
         sample_weight: ArrayLike | None = None,
         **metadata: ArrayLike | None,
     ) -> TrainingData:
@@ -259,9 +259,8 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         """Set ``classes_``, if y holds classes, and return the index of each sample's class."""
         if hasattr(self, "classes_"):
             del self.classes_
-        if y is None or takes_continuous_target(self.estimator):
-            return np.zeros(n_samples, dtype=np.int64)
-        if type_of_target(y) not in ("binary", "multiclass"):
+        has_classes = y is not None and not takes_continuous_target(self.estimator)
+        if not has_classes or type_of_target(y) not in ("binary", "multiclass"):
             return np.zeros(n_samples, dtype=np.int64)
         self.classes_, codes = np.unique(y, return_inverse=True)
         return codes

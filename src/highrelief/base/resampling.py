@@ -333,7 +333,7 @@ class ResampledWeighter(MetaWeighter):
     def _fit_members(
         self,
         X: ArrayLike,
-        y: ArrayLike,
+        y: ArrayLike | None,
         sample_weight: ArrayLike | None,
         groups: ArrayLike | None,
         batches: ArrayLike | None = None,

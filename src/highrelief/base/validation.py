@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -63,18 +63,19 @@ IN_MEMORY = "it works on tables in memory."
 _BLOCKS_PER_THREAD = 20
 #: Packages whose frames are skipped when a warning is attributed to a line of the user.
 _WRAPPERS = ("highrelief.", "sklearn.", "joblib.")
-Check = TypeVar("Check", bound=Callable[..., Any])
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 
-def ignore_overflow(check: Check) -> Check:
+def ignore_overflow(check: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Return the function without NumPy's warnings of overflow."""
 
     @wraps(check)
-    def checked(*given: Any, **more: Any) -> Any:
+    def checked(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         with np.errstate(over="ignore", invalid="ignore"):
-            return check(*given, **more)
+            return check(*args, **kwargs)
 
-    return checked  # type: ignore[return-value]
+    return checked
 
 
 def check_structure(X: Any) -> None:
@@ -175,27 +176,27 @@ _FORMAT_CHECKS: dict[str, Callable[[Any], str | None]] = {
 }
 
 
-def _after_structure_check(check: Check) -> Check:
+def _after_structure_check(check: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Return a check of X and y that begins with :func:`check_structure`."""
 
     @wraps(check)
-    def checked(*given: Any, **more: Any) -> Any:
-        for each in (*given, more.get("X"), more.get("array"), more.get("y")):
+    def checked(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        for each in (*args, kwargs.get("X"), kwargs.get("array"), kwargs.get("y")):
             check_structure(each)
-        return check(*given, **more)
+        return check(*args, **kwargs)
 
-    return checked  # type: ignore[return-value]
+    return checked
 
 
-def _with_type_advice(check: Check) -> Check:
+def _with_type_advice(check: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Return a check of y whose TypeError names the types of labels that cannot be sorted together."""
 
     @wraps(check)
-    def checked(y: Any, *more: Any) -> Any:
+    def checked(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         try:
-            return check(y, *more)
+            return check(*args, **kwargs)
         except TypeError as error:
-            kinds = sorted({type(each).__name__ for each in np.asarray(y, dtype=object).ravel()})
+            kinds = sorted({type(each).__name__ for each in np.asarray(args[0], dtype=object).ravel()})
             if len(kinds) < 2:
                 raise
             raise TypeError(
@@ -203,7 +204,7 @@ def _with_type_advice(check: Check) -> Check:
                 " words, by y.astype(str) for example."
             ) from error
 
-    return checked  # type: ignore[return-value]
+    return checked
 
 
 assert_all_finite = ignore_overflow(_assert_all_finite)

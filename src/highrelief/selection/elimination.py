@@ -21,16 +21,16 @@ _ROUNDING = 1e-13
 
 
 class IterativeElimination(CategoricalSingleFitWeighter):
-    r"""TuRF: drop the features of the lowest weights, weigh the others without them, and so on.
+    r"""TuRF: drop the features of lowest weight, recompute the weights of the others, and repeat.
 
     Many irrelevant features make distances random. Without the worst of them distances depend on the others,
     whose weights become clearer (Moore and White 2007).
 
-    In round t the wrapped estimator is fitted to the features that are left, :math:`F_t`, and of those the
-    :math:`\max(1, \lfloor \mathtt{step} \cdot |F_t| \rfloor)` of the lowest weights leave, constant ones
-    first; features of equal weights leave together, unless too few would stay: then those in the lower
-    columns do. The last round weighs those that stay. A feature is ranked before all that left in earlier
-    rounds, and among those of its own round as the wrapped weighter ranks them there.
+    In round t the wrapped estimator is fitted to the remaining features, :math:`F_t`, and of those the
+    :math:`\max(1, \lfloor \mathtt{step} \cdot |F_t| \rfloor)` of lowest weight are dropped, constant ones
+    first. Features of equal weight are dropped together, unless too few would remain: then those in the lower
+    columns remain. The last round computes the weights of those that remain. A feature is ranked before all
+    that were dropped in earlier rounds, and within its round as by the wrapped weighter.
 
     Parameters
     ----------
@@ -39,34 +39,35 @@ class IterativeElimination(CategoricalSingleFitWeighter):
         ``categorical_features``, if it has any, name features of the whole data, in any form; in every round
         its parameter is set to those that remain.
     step : float or int, default=0.2
-        Share of the features left, in (0, 1), that leaves in a round, at least one feature; or an int: so
-        many.
+        Fraction of the remaining features, in (0, 1), that is dropped in a round, at least one feature; or
+        their number.
     n_features_to_select : int, float or None, default=None
-        How many stay: an int that many; a float in (0, 1] that share. None: features leave, as above but
-        none that weighs more than 0, until all that are left do, or one is left.
+        Number of features that remain, or their fraction, in (0, 1]. None: features of positive weight are
+        not dropped, and rounds end when all that remain have positive weights, or one remains.
     weighted : bool, "manhattan" or "euclidean", default=False
         Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
         root for "euclidean"; True is the metric of the wrapped weighter.
     n_jobs : int or None, default=None
-        Threads of the wrapped weighter, where it names none.
+        Threads of the wrapped weighter, unless it has its own ``n_jobs``.
     verbose : int, default=0
         1 shows the progress of long fits.
 
     Attributes
     ----------
     estimator_ : estimator
-        The clone of the last round, fitted to the features that stayed.
+        The clone of the last round, fitted to the features that remained.
     eliminated_in_ : array of shape (n_features,)
-        Round in which each feature left, from 1 on; 0 for those that stayed.
+        Round in which each feature was dropped, from 1 on; 0 for those that remained.
     n_iter_ : int
-        Rounds, the last included.
+        Number of rounds.
     feature_weights_ : array of shape (n_features,)
-        Weights in the last round. For a feature that left: its weight in the round in which it did, but no
-        more than the lowest of the features that left later or stayed. 0 for a constant feature.
+        Weights in the last round. For a dropped feature the weight in its round, limited to the lowest weight
+        of the features that were dropped later or remained. 0 for a constant feature.
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best, by the order of leaving; features of equal weights in one round share the lowest number.
+        1 = best, by the order of dropping; features of equal weight in one round have the lowest of their
+        ranks.
     classes_ : array of shape (n_classes,)
         The classes, if y holds class labels.
     n_features_in_, feature_names_in_

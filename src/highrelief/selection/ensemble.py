@@ -24,9 +24,9 @@ from ..base.training_data import Samples, TrainingData
 from ..base.validation import known_codes, label_codes
 from ..stability import spearman
 
-#: Relative difference of weights up to which they are the same: sums depend on the place of a column.
+#: Weights with a smaller relative difference are equal: sums depend on the position of a column.
 _TIED = 1e-12
-#: What is averaged over the members.
+#: Quantities that are averaged over the members.
 AGGREGATES = ("weights", "ranks")
 
 
@@ -39,14 +39,14 @@ class EnsembleWeighting(ResampledWeighter):
     .. math:: w_E = \frac{1}{m} \sum_{t=1}^{m} w_{D(r_t)}
 
     With ``aggregate="ranks"`` the ranks of the features (1 = largest weight, equal weights share the mean of
-    their ranks) are averaged instead, and :math:`w_E = d + 1 - \bar R`: between 1 and d, larger = better. It
-    is then of no importance in what units, or how differently, members weigh; but no weight says that a
-    feature is useless, so that all of them are kept unless ``n_features_to_select`` says how many. Only
-    a constant feature of numbers has no rank and weighs 0. With ``aggregate="weights"`` it weighs what the
-    members say: 0 by those of this package; a linear model without an intercept may find use for it.
+    their ranks) are averaged instead, and :math:`w_E = d + 1 - \bar R`: between 1 and d, larger = better. The
+    units of the members' weights then do not matter. All features have positive weights, so that all are
+    selected unless ``n_features_to_select`` is set; only a constant numeric feature has no rank and the
+    weight 0. With ``aggregate="weights"`` its weight is the mean of the members: 0 for weighters of this
+    package; a linear model without an intercept may use it.
 
-    A subset that holds only one class, or the same sample over and over, cannot be fitted: it is drawn
-    again. A small class may be missing from some members; these say nothing about it.
+    Subsets of one class, or of equal samples only, are drawn again. A small class may be missing from some
+    members.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class EnsembleWeighting(ResampledWeighter):
     n_estimators : int, default=20
         Number of members, m.
     max_samples : int or float, default=0.9
-        Samples of a member: that many, or that share, a, rounded. 1.0: all, in the order they are given.
+        Number of samples of a member, or fraction a of all samples, rounded. 1.0: all, in their order.
     aggregate : {"weights", "ranks"}, default="weights"
         What is averaged.
     n_features_to_select : int, float or None, default=None
@@ -68,16 +68,15 @@ class EnsembleWeighting(ResampledWeighter):
         multiplies them by the weights, or their square roots for "euclidean"; True is the metric of
         ``estimator``. Only around a weighter of this package.
     n_jobs : int or None, default=None
-        How many members are fitted at a time: by threads where ``estimator`` is of this package, by joblib
-        otherwise, and where ``joblib.parallel_config("dask")`` sends them to a cluster. The result does not
-        depend on it. Members whose own ``n_jobs`` asks for threads are helped by those that are idle; there
-        are never more than the most that were asked for. Where X is held by Dask, members are fitted by its
-        cluster: None, or −1, are then two at a time for each worker, as far as memory allows.
+        Number of concurrent fits: in threads if ``estimator`` is of this package, otherwise, and with
+        ``joblib.parallel_config("dask")``, by joblib. Results are identical for any value. Idle threads help
+        members with an ``n_jobs`` of their own; the number of threads is the largest of these values. A
+        Dask-backed X is fitted on its workers: None, or −1, means two fits at a time per worker, as far as
+        memory allows.
     verbose : int, default=0
-        1 shows how many members are fitted.
+        1 shows the number of fitted members.
     random_state : int, RandomState or None, default=None
-        Which subsets are drawn. Members whose ``random_state`` is None draw their random numbers from it
-        too; those that have one keep it.
+        Determines the subsets, and the random numbers of members whose ``random_state`` is None.
 
     Attributes
     ----------
@@ -95,15 +94,17 @@ class EnsembleWeighting(ResampledWeighter):
         Weights of each member.
     stability_ : float
         Mean rank correlation of the members' weights, see :func:`highrelief.stability.spearman`; nan for one
-        member. Members share most of their samples: it tells what leaving samples out does, not how a new
-        study would rank.
+        member. Members share most of their samples: it measures the effect of leaving samples out, not the
+        agreement with a new study.
     selections_ : array of shape (n_estimators, n_features)
-        What each member would keep by ``n_features_to_select``, for :func:`~highrelief.stability.jaccard` and
-        :func:`~highrelief.stability.nogueira`. Its mean over members is how often a feature is selected.
+        Features that each member would select by ``n_features_to_select``, for
+        :func:`~highrelief.stability.jaccard` and :func:`~highrelief.stability.nogueira`. Its mean over
+        members is how often a feature is selected.
     left_out_counts_ : array of shape (n_samples,)
-        How many members did not see each sample; 0 for samples of weight 0.
+        Number of members that were not fitted to each sample; 0 for samples of weight 0.
     execution_ : dict
-        Who fitted the members ("threads", "joblib", "dask cluster" or "dask threads"), how many at a time.
+        Which workers fitted the members ("threads", "joblib", "dask cluster" or "dask threads"), and how many
+        at a time.
     classes_ : array of shape (n_classes,)
         The classes, if y holds class labels.
     n_features_in_, feature_names_in_
@@ -249,7 +250,7 @@ class EnsembleWeighting(ResampledWeighter):
 
     @property
     def left_out_counts_(self) -> NDArray[np.int64]:
-        """How many members did not see each sample; 0 for samples of weight 0."""
+        """Number of members that were not fitted to each sample; 0 for samples of weight 0."""
         check_is_fitted(self)
         return np.sum([self._left_out(t) for t in range(len(self.estimators_))], axis=0)
 

@@ -171,8 +171,7 @@ def fits_to_halves(
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        # y may be None, for an estimator that needs none.
-        fits._fit_members(X, y, sample_weight, groups, batches)  # type: ignore[arg-type]
+        fits._fit_members(X, y, sample_weight, groups, batches)
     unsettled = sum(not getattr(fit_inside(each), "converged_", True) for each in fits.estimators_)
     return HalfFits(fits.member_weights_, unsettled)
 

@@ -311,7 +311,7 @@ class RedundancyFilter(CategoricalSingleFitWeighter):
         Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
         root for "euclidean"; True is the metric of the wrapped weighter.
     n_jobs : int or None, default=None
-        Threads of the wrapped weighter, where it names none.
+        Threads of the wrapped weighter, unless it has its own ``n_jobs``.
     verbose : int, default=0
         1 shows the progress of long fits.
 

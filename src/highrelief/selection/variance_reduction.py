@@ -1,4 +1,4 @@
-"""Variance reduction: samples whose margin vectors lie among the others count more."""
+"""Variance reduction: samples are weighted by the distances of their margin vectors."""
 
 from __future__ import annotations
 
@@ -23,26 +23,25 @@ from ..base.training_data import Samples, TrainingData, choose_engine, column_ra
 from ..base.validation import assert_all_finite, check_spans
 from ..methods.lmba import Lmba
 
-#: Neighbors in a margin vector, where the wrapped estimator has no number of its own.
+#: Neighbors in a margin vector, if the wrapped estimator has no ``n_neighbors``.
 _N_NEIGHBORS = 10
-#: Features that are not scaled may span so much, or the inverse of it.
+#: Largest range of unscaled features; its inverse is the smallest.
 _WIDEST = 1e290
 
 
 class VarianceReduction(SingleFitWeighter):
-    r"""Weigh samples by how near their margin vectors are to the others, then features by the samples.
+    r"""Weight samples by the distances of their margin vectors, then compute feature weights under these.
 
     .. math:: z_n = \sum_{j=1}^{k} |x_n - \mathrm{NM}_j(x_n)| - |x_n - \mathrm{NH}_j(x_n)|, \qquad
               s_n \propto \Bigl( \frac{1}{N - 1} \sum_{m \ne n} \|z_n - z_m\|_2 \Bigr)^{-1}, \quad
               \sum_n s_n = 1
 
     NH and NM are the k nearest hits and misses (of all other classes) by the Manhattan distance; of fewer
-    than k, their mean is taken k times. A sample whose margin vector lies far from the others moves the
-    weights of the features most when it comes or goes, and counts least. The wrapped estimator gets the
-    ``sample_weight`` N·s_n; :class:`Lmba`, which takes none, steps of the length N·s_n instead of 1.
+    than k, the mean counts k times. A sample whose margin vector is far from the others has the largest
+    influence on the feature weights, and gets the lowest weight. The wrapped estimator gets the
+    ``sample_weight`` N·s_n; :class:`Lmba`, which has none, gets steps of length N·s_n instead of 1.
 
-    For the weighters of this package a ``sample_weight`` above 1 is a number of copies: some of the sample is
-    a hit of itself, at distance 0.
+    In the weighters of this package a sample of weight above 1 is a hit of itself, at distance 0.
 
     Parameters
     ----------
@@ -58,7 +57,7 @@ class VarianceReduction(SingleFitWeighter):
         Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
         root for "euclidean"; True is the metric of the wrapped weighter.
     n_jobs : int or None, default=None
-        Threads of the margin vectors, and of the wrapped weighter where it names none.
+        Threads of the margin vectors, and of the wrapped weighter unless it has its own ``n_jobs``.
     verbose : int, default=0
         1 shows the progress of long fits.
 
@@ -177,7 +176,7 @@ class VarianceReduction(SingleFitWeighter):
         return self._set_weights(weights_of(self.estimator_, self.n_features_in_))
 
     def _fitted_member(self, data: TrainingData) -> Any:
-        """The wrapped estimator, fitted with the weights of the samples."""
+        """Return the wrapped estimator, fitted with the sample weights."""
         member = self._clone_for_all()
         if isinstance(member, Lmba):
             return member._fit_with_steps(data.X, data.y, self.sample_weights_)
@@ -186,7 +185,7 @@ class VarianceReduction(SingleFitWeighter):
         return member.fit(data.X, data.y, sample_weight=n_samples * self.sample_weights_, **metadata)
 
     def _margin_vectors(self, data: TrainingData) -> NDArray[np.float64]:
-        """z_n/k."""
+        """Return z_n/k."""
         k = getattr(self.estimator, "n_neighbors", None) if self.n_neighbors is None else self.n_neighbors
         if not isinstance(k, Integral):
             k = _N_NEIGHBORS
@@ -213,8 +212,8 @@ class VarianceReduction(SingleFitWeighter):
 
 
 def nearness_shares(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1/(mean Euclidean distance to the other vectors), divided by their sum (Han and Yu 2010)."""
-    # In units in which squares are numbers, and near 0, where their differences keep their digits.
+    """Return 1/(mean Euclidean distance to the other vectors), divided by their sum (Han and Yu 2010)."""
+    # In units in which squares are finite, and centered, so that differences keep their digits.
     largest = float(np.abs(vectors).max(initial=0.0))
     vectors = np.ldexp(vectors, -int(np.frexp(largest)[1]))
     vectors -= vectors.mean(axis=0)
