@@ -83,19 +83,18 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         Whether w is the mean of the images of all steps so far, instead of the last. None: with
         ``sigma="auto"`` only.
     perplexity : float or None, default=None
-        Effective number of neighbors, as a share of all samples, that ``sigma="auto"`` aims at. None: 0.5,
-        and the weights are in the end joined with the margin that the features had while all weights were
-        equal, as in :class:`highrelief.IRelief`; not with ``w_step="exact"`` or a ``sparsity``, which ask for
-        fewer features.
+        Effective number of neighbors, as a fraction of all samples, for ``sigma="auto"``. None: 0.5, and the
+        final weights are combined with the margin at equal weights, as in :class:`highrelief.IRelief`; not
+        with ``w_step="exact"`` or a ``sparsity``, which are for fewer features.
     cv : int, splitter or iterable, default=5
         For ``sigma="path"``: the number of stratified folds, not shuffled, or, as in scikit-learn, an object
         that splits, or pairs of samples to fit and to leave out. Folds that leave one class are skipped.
     max_iter : int or None, default=None
-        Most iterations. None: 10 averaged ones, which are then the whole method, or 100 plain ones.
+        Largest number of iterations. None: a schedule of 10 averaged ones, or at most 100 plain ones.
     tol : float, default=1e-6
         The iteration ends when C changes by less, or, in float32, by no more than rounding does; never if 0.
     init : {"uniform", "random"} or array of shape (n_features,), default="uniform"
-        Weights to begin with, brought to sum 1. The paper draws them at random.
+        Initial weights, normalized to sum 1. The paper draws them at random.
     memory_budget : float or None, default=None
         Bytes for storing the distances of all pairs between passes; if they need more, they are recomputed in
         each pass. None: half of the free memory. Results are bitwise identical for any value.
@@ -139,11 +138,11 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     n_iter_ : int
         Iterations run; with ``sigma="path"`` with the chosen width.
     converged_ : bool
-        Whether C stood still, or all averaged steps of ``max_iter=None`` were run.
+        Whether C converged, or the whole schedule of ``max_iter=None`` was run.
     history_ : array of shape (n_iter,)
-        ‖w − w_before‖₂ in every iteration; empty if the first had no answer.
+        ‖w − w_before‖₂ in every iteration; empty if the first had no solution.
     cycle_length_ : int
-        Number of points the iteration went round in, 0 if it did not.
+        Length of the cycle that the iteration ended in; 0 if it did not.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict

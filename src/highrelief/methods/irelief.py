@@ -17,7 +17,7 @@ from ..base.training_data import TrainingData
 class IRelief(ClassMargins, RepeatedWeighter):
     r"""I-RELIEF: the weights that maximize the expected margin in the space they make themselves.
 
-    Neighbors are not found once and for all but weighed by how near they are under the current weights,
+    Neighbors are not found once, but have weights by their distances under the current feature weights,
     :math:`d_{ni} = \sum_j w_j |x_{nj} - x_{ij}|` and :math:`f(d) = \exp(-d/\sigma)`:
 
     .. math::
@@ -26,9 +26,8 @@ class IRelief(ClassMargins, RepeatedWeighter):
             \sum_{i \in M_n} \alpha_{in} |x_n - x_i| - \sum_{i \in H_n} \beta_{in} |x_n - x_i| \Bigr),
         \qquad w \leftarrow (\nu)^+ / \|(\nu)^+\|_2
 
-    where α and β are f(d) divided by its sum over the misses M and over the hits H of sample n, and
-    γ = 1 − Σ_M f / Σ_{M ∪ H} f is the probability that the sample is no outlier. Repeated until w stands
-    still.
+    where α and β are f(d) divided by its sum over the misses M and over the hits H of sample n, and γ = 1 −
+    Σ_M f / Σ_{M ∪ H} f is the probability that the sample is no outlier. This is iterated until w converges.
 
     Parameters
     ----------
@@ -48,21 +47,21 @@ class IRelief(ClassMargins, RepeatedWeighter):
         Whether w is the mean of the images of all steps so far, instead of the last. None: with
         ``sigma="auto"`` only.
     perplexity : float or None, default=None
-        Effective number of neighbors, as a share of all samples, that ``sigma="auto"`` aims at. None: 0.5,
-        and the weights are in the end joined with the margin that the features had before, see the notes.
+        Effective number of neighbors, as a fraction of all samples, for ``sigma="auto"``. None: 0.5, and the
+        final weights are combined with the margin at equal weights, see the notes.
     max_iter : int or None, default=None
-        Most iterations. None: 10 averaged ones, which are then the whole method, or 100 plain ones.
+        Largest number of iterations. None: a schedule of 10 averaged ones, or at most 100 plain ones.
     tol : float, default=1e-5
         The iteration ends when ‖w − w_before‖₂ is smaller.
     init : {"uniform", "random"} or array of shape (n_features,), default="uniform"
-        Weights to begin with. "uniform" is 1/n_features, as the paper has it.
+        Initial weights. "uniform" is 1/n_features, as in the paper.
     memory_budget : float or None, default=None
-        Bytes that may be spent on keeping the distances of all pairs from one pass to the next; beyond, they
-        are computed in each. Twice as many, up to 200 MB, also keep what the pairs weigh, by which features
-        are left out whose margin is certain to stay negative. None: half of the memory that is free. Results
-        are bitwise identical for any value. Beside them a fit holds one scaled copy of X, or, if X has at
-        least 10 times more features than samples and the distances are kept, a block of its columns; and as
-        much again for the features with missing values.
+        Bytes for storing the distances of all pairs between passes; if they need more, they are recomputed in
+        each pass. Twice as many, up to 200 MB, also store the weights of the pairs, which identify features
+        whose margin stays negative. None: half of the free memory. Results are bitwise identical for any
+        value. A fit also needs a scaled copy of X, or, if X has at least 10 times more features than samples
+        and the distances are stored, of a block of its columns; and as much again for features with missing
+        values.
     class_weight : None, "balanced" or dict, default=None
         Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
         of a class, so that all C classes contribute equally.
@@ -99,11 +98,11 @@ class IRelief(ClassMargins, RepeatedWeighter):
     n_iter_ : int
         Iterations run.
     converged_ : bool
-        Whether the weights stood still, or all averaged steps of ``max_iter=None`` were run.
+        Whether the weights converged, or the whole schedule of ``max_iter=None`` was run.
     history_ : array of shape (n_iter,)
-        ‖w − w_before‖₂ in every iteration; empty if the first had no answer.
+        ‖w − w_before‖₂ in every iteration; empty if the first had no solution.
     cycle_length_ : int
-        Number of points the iteration went round in, 0 if it did not.
+        Length of the cycle that the iteration ended in; 0 if it did not.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
@@ -111,13 +110,11 @@ class IRelief(ClassMargins, RepeatedWeighter):
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
-    Notes
-    -----
-    With ``sigma="auto"`` and ``perplexity=None`` nothing is left to choose. Beside the averaged weights w,
-    the margin ν while all weights are equal is found once, at a perplexity of 0.7, with γ = 1 and misses
-    class by class. The result is :math:`(w/\|w\|_2 + c\,\nu/\|\nu\|_2)^+` at unit norm, with
-    :math:`c = \cos^2(w, \nu^+)`: where features act only together ν does not show those that w has found, and
-    w counts more; where many tell the same ν keeps w from preferring some of them by chance.
+    Notes ----- With ``sigma="auto"`` and ``perplexity=None`` there is no parameter to choose. Besides the
+    averaged weights w, the margin ν at equal weights is computed once, at a perplexity of 0.7, with γ = 1 and
+    misses class by class. The result is :math:`(w/\|w\|_2 + c\,\nu/\|\nu\|_2)^+` at unit norm, with :math:`c
+    = \cos^2(w, \nu^+)`: for features that matter only in combination ν is small, and w dominates; among
+    redundant features ν prevents a random preference of w.
 
     References
     ----------

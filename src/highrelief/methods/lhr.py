@@ -16,11 +16,11 @@ from ..base.weighter import FeatureWeighter
 
 
 class LHRelief(FeatureWeighter):
-    r"""LHR, local hyperplane RELIEF: how far a sample is from what its neighbors span.
+    r"""LHR, local hyperplane RELIEF: margins at the points nearest to a sample in the hulls of its neighbors.
 
-    The nearest hit and the nearest miss of RELIEF are single samples, and as noisy. LHR takes the k nearest
-    of each, under :math:`\sum_j w_j |x_j - x'_j|`, and of all points between them (the columns of H, mixed)
-    the one nearest to the sample, with W = diag(w):
+    The nearest hit and the nearest miss of RELIEF are single, noisy samples. LHR finds the k nearest of each,
+    under :math:`\sum_j w_j |x_j - x'_j|`, and the point of their convex hull (mixtures of the columns of H)
+    that is nearest to the sample, with W = diag(w):
 
     .. math::
 
@@ -30,9 +30,9 @@ class LHRelief(FeatureWeighter):
         z = \frac{1}{N} \sum_n |x_n - H_{\mathrm{miss}} \alpha_n| - |x_n - H_{\mathrm{hit}} \beta_n|,
         \qquad w \leftarrow (z)^+ / \|(z)^+\|_2 .
 
-    Neighbors and mixtures are found anew in every iteration, from w = 1/√n_features on. The iteration
-    seldom settles, and may jump to and fro between features that act together: ``history_`` and a warning
-    say so, and the weights are those of the last iteration. With ``n_neighbors=1`` the first is RELIEF.
+    Neighbors and mixtures are recomputed in every iteration, from w = 1/√n_features on. The iteration seldom
+    converges, and may alternate between interacting features; ``history_`` and a warning show this, and the
+    weights are those of the last iteration. With ``n_neighbors=1`` the first iteration is RELIEF.
 
     Parameters
     ----------
@@ -41,7 +41,8 @@ class LHRelief(FeatureWeighter):
     alpha : float, default=1e-3
         The penalty λ ≥ 0. The larger, the nearer is the mixture to the mean of the k. See Notes on 0.
     max_iter : int, default=20
-        Most iterations. More are not always better: on XOR 2 find what 20 have lost again.
+        Largest number of iterations. More are not always better: on XOR the relevant features are found after
+        2 iterations, and lost again after 20.
     tol : float, default=1e-4
         The iteration ends when ‖w − w_before‖₂ is smaller.
     class_weight : None, "balanced" or dict, default=None
@@ -73,9 +74,9 @@ class LHRelief(FeatureWeighter):
     converged_ : bool
         Whether the weights stood still.
     history_ : array of shape (n_iter,)
-        ‖w − w_before‖₂ in every iteration; empty if the first had no answer.
+        ‖w − w_before‖₂ in every iteration; empty if the first had no solution.
     cycle_length_ : int
-        Number of points the iteration went round in, 0 if it did not.
+        Length of the cycle that the iteration ended in; 0 if it did not.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
@@ -87,10 +88,10 @@ class LHRelief(FeatureWeighter):
     -----
     The quadratic problem is solved exactly, by active sets in float64, for lists of any length.
 
-    Copies and ties, of which the paper says nothing: c copies of a neighbor with coefficient α in all cost
+    Sample weights and ties are not in the paper: c equal neighbors with the total coefficient α cost
     :math:`\lambda \alpha^2 / c`, so that is what a sample of weight c costs. Those tied with the k-th
     distance share the places left among the k equally, and a neighbor with a share u of a place costs
-    :math:`\lambda \alpha^2 / u`. The order of the rows never matters.
+    :math:`\lambda \alpha^2 / u`. Results do not depend on the order of the rows.
 
     A λ below 1e-12 times the largest squared distance in a neighborhood, 0 included, counts as that: of
     several mixtures that are as near, the one of smallest :math:`\sum \alpha^2 / u` is taken. Only

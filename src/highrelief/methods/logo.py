@@ -31,8 +31,8 @@ class LOGO(RepeatedWeighter):
         \qquad
         w \leftarrow \arg\min_{w \ge 0} \sum_n \log\bigl(1 + e^{-w^\top \bar z_n}\bigr) + \lambda \|w\|_1 .
 
-    Repeated until w stands still. The inner problem is convex and solved to a relative residual of 1e-10; the
-    loss is a sum over samples, not a mean.
+    This is iterated until w converges. The inner problem is convex and solved to a relative residual of
+    1e-10; the loss is a sum over samples, not a mean.
 
     Parameters
     ----------
@@ -47,15 +47,14 @@ class LOGO(RepeatedWeighter):
         Whether w is the mean of the solutions of all steps so far, instead of the last: a damped iteration,
         for where the plain one runs in a cycle. None: with ``sigma="auto"`` only.
     perplexity : float or None, default=0.5
-        Effective number of neighbors, as a share of all samples, that ``sigma="auto"`` aims at; None: 0.5.
+        Effective number of neighbors, as a fraction of all samples, for ``sigma="auto"``; None: 0.5.
     max_iter : int or None, default=None
-        Most iterations. None: 10 averaged ones, which are then the whole method, or 50 plain ones.
+        Largest number of iterations. None: a schedule of 10 averaged ones, or at most 50 plain ones.
     tol : float, default=1e-4
         The iteration ends when ‖w − w_before‖₂ is smaller.
     init : {"uniform", "random"} or array of shape (n_features,), default="uniform"
-        Weights to begin with. "uniform" is 1, as the paper has it; with thousands of features and a given σ
-        the first neighborhoods are then a single sample each, and 1/√n_features, given as an array,
-        makes them wider.
+        Initial weights. "uniform" is 1, as in the paper; with thousands of features and a given σ the first
+        neighborhoods are then a single sample each, and 1/√n_features, given as an array, makes them wider.
     memory_budget : float or None, default=None
         Bytes that may be spent on distances and coefficients of all pairs. Beyond, they are computed in each
         pass, over all features. None: half of the memory that is free.
@@ -91,23 +90,23 @@ class LOGO(RepeatedWeighter):
     sigma_ : float
         The kernel width; with "auto" that of the final weights.
     alpha_ : float
-        The penalty λ of the last step; nan if the first had no answer.
+        The penalty λ of the last step; NaN if the first had no solution.
     kkt_residual_ : float
-        Largest violation of the conditions of a minimum in the last step, relative to the larger of λ and
-        the largest derivative at w = 0; nan if the first had no answer.
+        Largest violation of the conditions of a minimum in the last step, relative to the larger of λ and the
+        largest derivative at w = 0; NaN if the first had no solution.
     n_iter_ : int
         Iterations run.
     converged_ : bool
-        Whether the weights stood still, or all averaged steps of ``max_iter=None`` were run.
+        Whether the weights converged, or the whole schedule of ``max_iter=None`` was run.
     history_ : array of shape (n_iter,)
-        ‖w − w_before‖₂ in every iteration; empty if the first had no answer.
+        ‖w − w_before‖₂ in every iteration; empty if the first had no solution.
     cycle_length_ : int
-        Number of points the iteration went round in, 0 if it did not.
+        Length of the cycle that the iteration ended in; 0 if it did not.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
-        How it was computed: threads, precision, whether distances were stored; ``features_summed`` is the
-        number of features over which each pass over the pairs had to go.
+        How the results were computed: threads, precision, whether distances were stored; ``features_summed``
+        is the number of features summed in each pass.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 

@@ -176,7 +176,7 @@ class OnlineIRelief(ClassMargins):
     outliers : bool, default=True
         Whether likely outliers count less (γ); False sets γ = 1.
     perplexity : float, default=0.5
-        Effective number of neighbors, as a share of all samples, that ``sigma="auto"`` aims at.
+        Effective number of neighbors, as a fraction of all samples, for ``sigma="auto"``.
     buffer_size : int or None, default=None
         Most samples of a stream to keep for others to meet, at least 3: a random sample of all that has
         passed. None keeps everything.
