@@ -30,7 +30,7 @@ from highrelief.selection.knockoffs import decide_by_knockoffs
 from highrelief.selection.permutation import (
     Exchange,
     OwnNull,
-    _moved,
+    _permuted,
     benjamini_hochberg,
     global_pvalue,
     pooled_pvalues,
@@ -293,10 +293,10 @@ class TestEvidence:
         X = np.arange(12.0).reshape(4, 3)
         places = np.array([2, 0, 3, 1])
         found = np.array([False, True, False])
-        moved = _moved(X, found, places)
-        assert np.array_equal(moved[:, 1], X[:, 1])
-        assert np.array_equal(moved[:, [0, 2]], X[places][:, [0, 2]])
-        assert np.array_equal(_moved(sparse.csc_array(X), found, places).toarray(), moved)
+        permuted = _permuted(X, found, places)
+        assert np.array_equal(permuted[:, 1], X[:, 1])
+        assert np.array_equal(permuted[:, [0, 2]], X[places][:, [0, 2]])
+        assert np.array_equal(_permuted(sparse.csc_array(X), found, places).toarray(), permuted)
 
     def test_the_second_round_is_only_where_something_is_found(self, xor):
         X, y = noise()
