@@ -20,7 +20,7 @@ from scipy.stats import rankdata
 from ._engine.parameters import check_choice, check_count, check_number
 from .base.meta import innermost
 from .base.resampling import ResampledWeighter
-from .base.selector import best_features, is_share
+from .base.selector import best_features, is_fraction
 from .base.validation import check_array, plain
 
 __all__ = [
@@ -413,12 +413,12 @@ def _support_of(fitted: Any, n_features: int) -> NDArray[np.bool_]:
 class _SubsetSelections(_SubsetFits):
     """The fits of a score of selections: rows of ``member_weights_`` are masks."""
 
-    _ask = staticmethod(_support_of)
+    _member_values = staticmethod(_support_of)
 
 
 def _best(weights: NDArray[np.float64], n_features: Any) -> NDArray[np.bool_]:
     """Return masks of the features with the largest weights in each row."""
-    if is_share(n_features):
+    if is_fraction(n_features):
         check_number("n_features", n_features, above=0.0, at_most=1.0)
     else:
         check_count("n_features", n_features, at_most=weights.shape[1], of="features of X")

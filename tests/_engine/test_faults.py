@@ -29,7 +29,7 @@ from highrelief import (
 from highrelief._engine import memory, threads
 from highrelief._engine.limits import limits
 from highrelief._engine.threads import one_blas_thread, run_all
-from highrelief.base.progress import watching
+from highrelief.base.progress import listening
 from highrelief.cli.errors import RunError
 from highrelief.cli.rank import fit_to_table
 from highrelief.io.roles import LabeledTable
@@ -70,7 +70,7 @@ def test_an_interrupted_fit_leaves_nothing_behind(name):
     expected = outcome(WATCHED[name](), X, y)
     before = n_helpers(), blas_threads()
     weighter = WATCHED[name]()
-    with watching(interrupts_at(2)), pytest.raises(KeyboardInterrupt):
+    with listening(interrupts_at(2)), pytest.raises(KeyboardInterrupt):
         weighter.fit(X, y)
     assert not hasattr(weighter, "feature_weights_")
     assert (n_helpers(), blas_threads()) == before
@@ -222,7 +222,7 @@ def test_an_error_of_who_watches_comes_out():
         raise CallbackError
 
     weighter = IRelief(sigma=1.0)
-    with watching(fails), pytest.raises(CallbackError):
+    with listening(fails), pytest.raises(CallbackError):
         weighter.fit(X, y)
     assert outcome(weighter, X, y) == expected
 

@@ -16,7 +16,7 @@ from small_tables import SEARCH_ORDERS, incomplete_table
 from highrelief import FREL, CrossValidatedSelector, EnsembleWeighting, Relief, ReliefF, VarianceReduction
 from highrelief._engine.neighbors import Neighborhood
 from highrelief._engine.scaling import ColumnRanges, MissingMask, Scaling
-from highrelief.base.validation import Table, scaled_rows
+from highrelief.base.training_data import TrainingData, choose_engine
 from highrelief.stability import stability_score
 
 METRICS = ["manhattan", "euclidean", "sqeuclidean"]
@@ -237,7 +237,7 @@ class TestNeighbors:
         for table in (X, X.copy()):
             if found:
                 table[7, 3] = np.nan
-            rows = scaled_rows(_table(table, y), Scaling.none(5, np.dtype(float)), 1, 1e8)
+            rows = choose_engine(_training_data(table, y), Scaling.none(5, np.dtype(float)), 1, 1e8)
             shares = rows.nearest(Neighborhood(3)).all_shares().toarray()
             found.append(shares)
         away = np.delete(np.arange(40), 7)
@@ -305,11 +305,13 @@ class TestNeighbors:
         np.testing.assert_allclose(found, oracle.relieff(X, y, 3, categorical=chosen), atol=1e-11)
 
 
-def _table(X, y):
+def _training_data(X, y):
     absent = None
     if np.isnan(X).any():
         absent, X = MissingMask.extract(X, 1)
-    return Table(X, y, None, np.ones(len(y), bool), ColumnRanges.of(X), absent)
+    included = np.ones(len(y), bool)
+    ranges = ColumnRanges.of(X)
+    return TrainingData(X=X, y=y, codes=y, included=included, known_ranges=ranges, missing_mask=absent)
 
 
 class TestRealData:

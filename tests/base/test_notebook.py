@@ -13,7 +13,7 @@ from sklearn.utils import estimator_html_repr
 
 from highrelief import LFE, EnsembleWeighting, FisherScore, GFlip, HKNNClassifier, IRelief, ReliefF
 from highrelief.base.notebook import best_features_table
-from highrelief.base.selector import falling, largest_first
+from highrelief.base.selector import best_first
 
 EVIL = '<img src=x onerror="alert(1)">\'&"</td><script>alert(2)</script>'
 #: All that the table is made of.
@@ -71,7 +71,7 @@ def test_every_fitted_weighter_shows_its_best_features(entry):
     X, y = continuous_table()
     weighter = entry.make().fit(X, y)
     html = weighter._repr_html_()
-    order = falling(weighter._ranked_by)
+    order = best_first(weighter._ranked_by)
     shown = [name.removesuffix(", not kept") for name, _ in rows(html)]
     assert shown == [f"x{place}" for place in order]
     numbers = [float(number.replace(",", "")) for _, number in rows(html)]
@@ -210,7 +210,7 @@ def test_the_first_of_many_are_those_of_the_whole_order():
         weights = rng.integers(0, n_levels, 300).astype(np.float64)
         weights[::50] = -np.inf
         for n in (1, 10, 299, 300, 301):
-            np.testing.assert_array_equal(largest_first(weights, n), falling(weights)[:n])
+            np.testing.assert_array_equal(best_first(weights, n), best_first(weights)[:n])
 
 
 @pytest.mark.skipif(

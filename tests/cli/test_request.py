@@ -10,7 +10,7 @@ for needed in ("typer", "rich", "polars"):
     pytest.importorskip(needed, reason="the command needs the extra 'report'")
 
 from highrelief import ReliefF, RReliefF  # noqa: E402
-from highrelief.base.abilities import takes_categories, takes_measurements, takes_missing  # noqa: E402
+from highrelief.base.selector import takes_categories, takes_continuous_target, takes_missing  # noqa: E402
 from highrelief.catalog import METHODS  # noqa: E402
 from highrelief.cli.compare import compare_methods  # noqa: E402
 from highrelief.cli.errors import UsageError  # noqa: E402
@@ -176,7 +176,7 @@ class TestNumericTarget:
 
 
 def test_abilities_are_asked_of_the_estimators():
-    assert methods_with(takes_measurements) == ["rrelieff"]
+    assert methods_with(takes_continuous_target) == ["rrelieff"]
     for ability in (takes_missing, takes_categories):
         names = methods_with(ability)
         assert "relieff" in names

@@ -27,7 +27,7 @@ def noisy_table():
 
 
 def rows_of(weighter, X, y, sample_weight=None):
-    return weighter._rows(weighter._check_fit(X, y, sample_weight))
+    return weighter._engine(weighter._check_fit(X, y, sample_weight))
 
 
 # What the losses see

@@ -32,7 +32,7 @@ from highrelief import (
     ReliefF,
     VarianceReduction,
 )
-from highrelief.base.selector import best_features, falling
+from highrelief.base.selector import best_features, best_first
 from highrelief.datasets import flip_labels, make_xor
 from highrelief.plots.drawing import ALARM, COLORS, shown
 from highrelief.selection.halves import agreement_by_size, fits_to_halves, halves
@@ -244,7 +244,7 @@ def test_bars_are_the_weights_in_the_order_of_the_ranking(entry):
 def test_no_more_bars_than_asked_for():
     weighter = ReliefF().fit(X, y)
     display = FeatureWeightsDisplay.from_estimator(weighter, n_features=2)
-    np.testing.assert_array_equal(display.features_, falling(weighter.feature_weights_)[:2])
+    np.testing.assert_array_equal(display.features_, best_first(weighter.feature_weights_)[:2])
     assert display.ax_.get_title() == "ReliefF: best 2 of 6 features"
     assert FeatureWeightsDisplay.from_estimator(weighter).ax_.get_title() == "ReliefF: 6 features"
     with pytest.raises(ValueError, match="n_features=0"):
@@ -280,7 +280,7 @@ def test_an_ensemble_of_ranks_shows_mean_ranks():
     (bars,) = display.errorbar_.lines[2]
     halves = [0.5 * np.ptp(segment[:, 0]) for segment in bars.get_segments()]
     np.testing.assert_allclose(halves, shown_ranks.std(axis=0, ddof=1))
-    np.testing.assert_array_equal(display.features_, falling(ensemble.feature_weights_))
+    np.testing.assert_array_equal(display.features_, best_first(ensemble.feature_weights_))
 
 
 def test_an_ensemble_of_one_has_no_spread():

@@ -17,8 +17,8 @@ OTHER_FOLDERS = {"contract", "helpers", "long", "oracles", "project"}
 #: Modules that are tested by the tests of those that use them; "contract": of every estimator.
 TESTED_BY = {
     "contract": [
-        "base/abilities", "base/euclidean", "base/extraction", "base/folds", "base/progress",
-        "base/resampling", "base/selector", "base/validation", "base/weighter",
+        "base/euclidean", "base/extraction", "base/folds", "base/progress",
+        "base/resampling", "base/selector", "base/training_data", "base/validation", "base/weighter",
     ],
     "cli/test_commands.py": [
         "cli/compare", "cli/errors", "cli/options", "cli/output", "cli/rank", "cli/reproduce", "cli/screen",

@@ -1,6 +1,7 @@
-"""What methods share: the check of what they are given, scaling, ranking, selection; and what wraps them.
+"""Base classes of the estimators, and the validation of their input.
 
-``input`` is the only judge of what is given. On it stands ``selector`` (one weight per feature), on this
-``weighter``, the contract of a method. ``soft``, ``euclidean``, ``mixed`` and ``extraction`` are for families
-of them, ``meta``, ``members`` and ``resampling`` for what is wrapped around any.
+``validation`` turns the input of ``fit`` into ``training_data``. ``selector`` is the base of estimators with
+one weight per feature, ``weighter`` that of a method; ``soft``, ``euclidean`` and ``extraction`` are bases of
+families of methods, and ``categorical`` adds categorical features to any. ``meta`` and ``resampling`` are the
+bases of meta-estimators; ``folds``, ``progress`` and ``notebook`` serve them all.
 """

@@ -1,4 +1,4 @@
-"""Tables in which some features are categorical: which they are, and how they become numbers."""
+"""Categorical features: which columns are categorical, and how they are encoded as numbers."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 
 from .._dask.collections import gathered
 from .._engine.categories import MISSING, Encoding, level_codes
-from .._engine.scaling import ColumnRanges, MissingMask
-from .validation import ClassTableMixin, check_array, check_X_y, is_dask_backed, refuse_dask, validate_data
+from .training_data import Samples
+from .validation import ValidationMixin, check_array, check_X_y, is_dask_backed, refuse_dask, validate_data
 
-#: Why categories cannot be weighed where Dask holds them.
+#: Why categorical features are not supported in Dask collections.
 CATEGORIES_IN_MEMORY = "categorical_features are for tables in memory."
-#: Kinds of columns, as pandas and polars name them, that hold what are not numbers.
+#: Types of columns of pandas and polars that hold categories or text.
 _CATEGORICAL_TYPES = (
     "category",
     "object",
@@ -30,32 +30,31 @@ _CATEGORICAL_TYPES = (
 )
 
 
-class MixedTableMixin(ClassTableMixin):
-    """Judges tables with categorical features, which ``categorical_features`` names; never guesses them.
+class CategoricalFeaturesMixin(ValidationMixin):
+    """Validates X with categorical features, which the parameter ``categorical_features`` names.
 
-    To be named before the base of a weighter. ``_squares_differences`` says whether distances are sums of
-    squares. Where features are categorical, :meth:`_checked` returns an :class:`Encoding` too, and the
-    columns of the table are those of the encoding.
+    List it before the base class of a weighter. The columns of the validated X are those of an
+    :class:`Encoding`.
     """
 
     categorical_features: Any
     _takes_categories = True
-    # Which features are, by what ``fit`` was given.
+    # Mask of the categorical features of ``fit``; None: all features are numeric.
     _is_categorical: NDArray[np.bool_] | None = None
 
     @property
     def _squares_differences(self) -> bool:
         return getattr(self, "metric", "manhattan") != "manhattan"
 
-    def _checked(self, X: Any, y: ArrayLike, *, reset: bool, min_samples: int) -> Any:
+    def _validate_samples(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> Samples:
         if self.categorical_features is None:
             if reset:
                 self._is_categorical = None
             if is_dask_backed(X):
-                # To look for text in it would bring it here.
-                return super()._checked(X, y, reset=reset, min_samples=min_samples)
+                # To look for text would gather X to the client.
+                return super()._validate_samples(X, y, reset=reset, min_samples=min_samples)
             try:
-                return super()._checked(X, y, reset=reset, min_samples=min_samples)
+                return super()._validate_samples(X, y, reset=reset, min_samples=min_samples)
             except (TypeError, ValueError) as error:
                 refuse_text(X, [], error)
                 raise
@@ -63,20 +62,18 @@ class MixedTableMixin(ClassTableMixin):
         y, X = gathered(y), as_columns(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
         if reset or self._is_categorical is None:
-            self._is_categorical = self._chosen(X)
-        return self._encoded(X, y, self._is_categorical, min_samples)
+            names = getattr(self, "feature_names_in_", None)
+            self._is_categorical = categorical_mask(self.categorical_features, X, names)
+        return self._encoded_samples(X, y, self._is_categorical, min_samples)
 
-    def _chosen(self, X: Any) -> NDArray[np.bool_]:
-        """Which features are categorical, by ``categorical_features``."""
-        names = getattr(self, "feature_names_in_", None)
-        return chosen_features(self.categorical_features, X, names)
-
-    def _encoded(self, X: Any, y: ArrayLike, mask: NDArray[np.bool_], min_samples: int) -> tuple[Any, ...]:
-        features = np.flatnonzero(mask)
-        numbers = _numbers(X, ~mask, self._types)
+    def _encoded_samples(
+        self, X: Any, y: Any, is_categorical: NDArray[np.bool_], min_samples: int
+    ) -> Samples:
+        features = np.flatnonzero(is_categorical)
+        numbers = _numbers(X, ~is_categorical, self._types)
         codes = _codes(X, features)
-        encoding = Encoding.of(mask.size, features, codes, squared=self._squares_differences)
-        table, classes = check_X_y(
+        encoding = Encoding.of(is_categorical.size, features, codes, squared=self._squares_differences)
+        encoded, y = check_X_y(
             encoding.table(numbers, numbers.dtype),
             y,
             dtype=None,
@@ -84,32 +81,13 @@ class MixedTableMixin(ClassTableMixin):
             ensure_min_samples=min_samples,
             estimator=type(self).__name__,
         )
-        ranges, missing_mask = ColumnRanges.of(table, self._n_threads), None
-        if not ranges.finite:
-            self._refuse_infinite(table)
-            missing_mask, table = MissingMask.extract(table, self._n_threads)
-            ranges = ColumnRanges.of(table, self._n_threads)
-        return table, self._checked_target(classes), ranges, missing_mask, encoding
-
-    def _factors(self) -> NDArray[np.float64]:
-        refuse_to_multiply(self, self._is_categorical)
-        return super()._factors()  # type: ignore[misc]
+        return self._dense_samples(encoded, y, encoding)
 
 
-def refuse_to_multiply(fitted: Any, is_categorical: NDArray[np.bool_] | None) -> None:
-    """Raise if one of the features that are kept, to be multiplied by their weights, is categorical."""
-    kept = 0 if is_categorical is None else int(is_categorical[fitted.get_support()].sum())
-    if kept:
-        raise ValueError(
-            f"weighted={fitted.weighted!r} multiplies the kept columns, and {kept} of them are categorical."
-            " Use weighted=False."
-        )
-
-
-def numbered(X: Any, mask: NDArray[np.bool_], types: Sequence[type]) -> NDArray[Any]:
-    """A table, as :func:`as_columns` has it, with numbers in the place of categories, or NaN."""
+def ordinal_encoded(X: Any, mask: NDArray[np.bool_], types: Sequence[type]) -> NDArray[Any]:
+    """Return X, as :func:`as_columns` returns it, with codes instead of categories, NaN where missing."""
     numbers = _numbers(X, ~mask, types)
-    # Whole numbers stay as precise as they are.
+    # Integers may be too large for float32.
     table = np.empty(X.shape, numbers.dtype if numbers.dtype.kind == "f" else np.float64)
     table[:, ~mask] = numbers
     codes = _codes(X, np.flatnonzero(mask)).T
@@ -117,22 +95,22 @@ def numbered(X: Any, mask: NDArray[np.bool_], types: Sequence[type]) -> NDArray[
     return table
 
 
-def chosen_features(chosen: Any, X: Any, names: NDArray[Any] | None) -> NDArray[np.bool_]:
-    """Which features are categorical, as a mask.
+def categorical_mask(chosen: Any, X: Any, names: NDArray[Any] | None) -> NDArray[np.bool_]:
+    """Return the mask of the categorical features.
 
     Parameters
     ----------
     chosen : "from_dtype", mask, indices or names
-        As the user says it.
+        The parameter ``categorical_features``.
     X : array or DataFrame
-        The table.
+        The samples.
     names : (n_features,) or None
-        Names of the features, if they have any.
+        Names of the features.
 
     Returns
     -------
     mask : (n_features,) bool
-        Which are.
+        True for categorical features.
     """
     n_features = X.shape[1]
     mask = np.zeros(n_features, dtype=bool)
@@ -144,7 +122,7 @@ def chosen_features(chosen: Any, X: Any, names: NDArray[Any] | None) -> NDArray[
             )
         if not hasattr(X, "dtypes"):
             raise ValueError("categorical_features='from_dtype' needs a DataFrame, whose columns have types.")
-        return np.array([_is_of_categories(dtype) for dtype in X.dtypes])
+        return np.array([_is_categorical_type(dtype) for dtype in X.dtypes])
     given = np.asarray(chosen)
     if given.size == 0 and given.ndim == 1:
         return mask
@@ -181,7 +159,7 @@ def chosen_features(chosen: Any, X: Any, names: NDArray[Any] | None) -> NDArray[
 
 
 def refuse_text(X: Any, declared: Any, error: Exception) -> None:
-    """Raise what is to be done where a column that is not declared categorical holds text."""
+    """Raise ValueError if a column that is not declared categorical contains text."""
     names = getattr(X, "columns", None)
     if sparse.issparse(X) or not hasattr(X, "shape") or len(X.shape) != 2:
         return
@@ -200,14 +178,14 @@ def refuse_text(X: Any, declared: Any, error: Exception) -> None:
             ) from error
 
 
-def _is_of_categories(dtype: Any) -> bool:
-    """Whether a type of columns is one of categories, or of text."""
+def _is_categorical_type(dtype: Any) -> bool:
+    """Return whether a column of this type holds categories or text."""
     name = str(dtype).split("(", 1)[0]
     return name in _CATEGORICAL_TYPES or name.startswith("string")
 
 
 def as_columns(X: Any) -> Any:
-    """A DataFrame as it is; anything else as an array of two dimensions."""
+    """Return a DataFrame as is, and anything else as a two-dimensional array."""
     if sparse.issparse(X):
         raise TypeError("categorical_features needs a dense table, but X is sparse. Use X.toarray().")
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
@@ -217,28 +195,30 @@ def as_columns(X: Any) -> Any:
 
 
 def _numbers(X: Any, mask: NDArray[np.bool_], types: Sequence[type]) -> NDArray[Any]:
-    """The features that are numbers, as an array of one of the types."""
+    """Return the numeric columns as an array of one of the types."""
     if not mask.any():
         smallest = np.int8 if np.int8 in types else types[0]
         return np.empty((X.shape[0], 0), smallest)
-    some = _some_columns(X, np.flatnonzero(mask))
+    columns = _columns(X, np.flatnonzero(mask))
     try:
-        return np.asarray(check_array(some, dtype=list(types), ensure_all_finite=False, ensure_min_samples=0))
+        return np.asarray(
+            check_array(columns, dtype=list(types), ensure_all_finite=False, ensure_min_samples=0)
+        )
     except (TypeError, ValueError) as error:
         refuse_text(X, np.flatnonzero(~mask), error)
         raise
 
 
 def _codes(X: Any, features: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Levels of the categorical features, (n_categorical, n_samples)."""
+    """Return the codes of the categorical features, (n_categorical, n_samples)."""
     codes = np.empty((features.size, X.shape[0]), np.int64)
-    for place, j in enumerate(features):
-        codes[place] = level_codes(_column(X, int(j)))
+    for i, j in enumerate(features):
+        codes[i] = level_codes(_column(X, int(j)))
     return codes
 
 
 def _column(X: Any, j: int) -> NDArray[Any]:
-    """Values of one column; text and what is missing as objects."""
+    """Return the values of one column; text and missing values as objects."""
     if hasattr(X, "iloc"):
         column = X.iloc[:, j]
         dtype = str(column.dtype)
@@ -251,7 +231,7 @@ def _column(X: Any, j: int) -> NDArray[Any]:
     return np.asarray(X[:, j])
 
 
-def _some_columns(X: Any, which: NDArray[np.int64]) -> Any:
+def _columns(X: Any, which: NDArray[np.int64]) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[:, which]
     return X[:, which.tolist()] if hasattr(X, "to_series") else X[:, which]

@@ -1,4 +1,4 @@
-"""What Simba and G-flip share: a utility of the margins under a Euclidean distance."""
+"""Base class of Simba and G-flip: a utility of the margins under a weighted Euclidean distance."""
 
 from __future__ import annotations
 
@@ -12,26 +12,23 @@ from .._engine.threads import even_ranges, n_pieces, run_all
 from .._kernels import simba
 from .weighter import FeatureWeighter
 
-# Margins at the nearest hit and miss under a weighted Euclidean distance.
-
-
-#: Pieces that the samples are cut into, for threads: the first of them have more pairs than the last.
+#: Number of blocks of samples for threads; the first blocks have more pairs than the last.
 _PIECES = 16
-#: Ranges beyond this, or below its inverse, have squares that float64 does not hold.
+#: Squares of ranges above this, or below its inverse, overflow or underflow in float64.
 _WIDEST = 1e150
 
 
 def euclidean_margins(
     X: NDArray[np.floating], codes: NDArray[np.int64], squared: NDArray[np.float64], n_threads: int
 ) -> NDArray[np.float64]:
-    """½(‖x − NM‖ − ‖x − NH‖) of every sample, ‖z‖² = Σ_i squared_i·z_i²; 0 without a hit or a miss."""
+    """Return ½(‖x − NM‖ − ‖x − NH‖) of every sample, ‖z‖² = Σ_i squared_i·z_i²; 0 without a hit or miss."""
 
     def of_rows(a: int, b: int) -> NDArray[np.float64]:
         nearest = np.full((2, len(X)), np.inf)
         simba.find_nearest(X, codes, squared, a, b, *nearest)
         return nearest
 
-    # The least is the same in whatever order it is found.
+    # A minimum does not depend on the order.
     n_parts = max(n_pieces(0.5 * X.size * len(X)), _PIECES if n_threads > 1 else 1)
     parts = run_all(of_rows, even_ranges(len(X), n_parts), n_threads)
     nearest = np.minimum.reduce(parts)
@@ -40,13 +37,13 @@ def euclidean_margins(
 
 
 def slope(margins: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None) -> float:
-    """β of a sigmoid: 1 over the mean size of the margins, those that are 0 included; 1 if all are 0."""
-    size = np.average(np.abs(margins), weights=sample_weight)
-    return float(1.0 / size) if size > 0.0 else 1.0
+    """Return β of the sigmoid: 1 over the mean absolute margin; 1 if all margins are 0."""
+    mean = np.average(np.abs(margins), weights=sample_weight)
+    return float(1.0 / mean) if mean > 0.0 else 1.0
 
 
 def check_squares(X: NDArray[np.floating]) -> None:
-    """Raise if squares of differences overflow, or vanish, in float64: only without a scaling they can."""
+    """Raise ValueError if squares of differences of unscaled features overflow or underflow in float64."""
     if X.dtype != np.float64 or not X.size:
         return
     span = float((X.max(axis=0) * 0.5 - X.min(axis=0) * 0.5).max())
@@ -58,22 +55,22 @@ def check_squares(X: NDArray[np.floating]) -> None:
 
 
 class EuclideanWeighter(FeatureWeighter):
-    """Base of the methods of Gilad-Bachrach, Navot and Tishby (2004): their parameters, and margins.
+    """Base of the methods of Gilad-Bachrach, Navot and Tishby (2004).
 
     Parameters
     ----------
     utility : str
-        What is summed, of the margins.
+        Function of the margins that is summed.
     beta : float or None
         β of the sigmoid.
     n_restarts : int
-        Number of runs, in other orders.
+        Number of runs, each in another order.
     shuffle : bool
-        Whether orders are random.
+        Whether the orders are random.
     n_features_to_select, weighted, scale, n_jobs, verbose
-        As of every weighter.
+        See :class:`.weighter.FeatureWeighter`.
     random_state : int, RandomState or None
-        Of the orders.
+        Determines the orders.
     """
 
     _own_metric = "euclidean"
@@ -107,7 +104,7 @@ class EuclideanWeighter(FeatureWeighter):
         self.random_state = random_state
 
     def _scaled(self, X: NDArray[np.floating], which: NDArray[np.int64]) -> NDArray[np.floating]:
-        """Some columns, scaled as in ``fit`` and in its precision."""
+        """Return some columns, scaled as in ``fit`` and in its precision."""
         scaled = self._scaling.of(which).apply(X if which.size == X.shape[1] else X[:, which])
         rows = np.ascontiguousarray(scaled, dtype=self._scaling.offset.dtype)
         if self.scale is None:
@@ -117,7 +114,7 @@ class EuclideanWeighter(FeatureWeighter):
     def _slope(
         self, margins: Callable[[], NDArray[np.float64]], sample_weight: NDArray[np.float64] | None = None
     ) -> float:
-        """β of a sigmoid: as the user gave it, or by the margins while all features count the same.
+        """Return β of the sigmoid: the parameter, or from the margins at equal weights.
 
         NaN for other utilities, which have none.
         """
@@ -126,7 +123,7 @@ class EuclideanWeighter(FeatureWeighter):
         return slope(margins(), sample_weight) if self.beta is None else float(self.beta)
 
     def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
-        """Margin of every sample among the given ones, under the learned weights.
+        """Return the margin of every sample of X, with neighbors in X, under the learned weights.
 
         ½(‖x − NM‖ − ‖x − NH‖) with ‖z‖² = Σ_i weight_i·z_i², NH the nearest sample of the same class and NM
         the nearest of all others. Positive: the sample is nearer to its own class.
@@ -134,16 +131,16 @@ class EuclideanWeighter(FeatureWeighter):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples, scaled here as in ``fit``.
+            The samples; scaled as in ``fit``.
         y : array-like of shape (n_samples,)
             Their classes.
 
         Returns
         -------
         margins : array of shape (n_samples,)
-            0 for a sample that is alone in its class.
+            0 for a sample without another of its class.
         """
-        table = self._margin_table(X, y)
+        data = self._check_new_samples(X, y)
         which = np.flatnonzero(self.feature_weights_)
-        rows = self._scaled(table.X, which)
-        return euclidean_margins(rows, table.codes, self.feature_weights_[which], self._n_threads)
+        rows = self._scaled(data.X, which)
+        return euclidean_margins(rows, data.codes, self.feature_weights_[which], self._n_threads)

@@ -1,4 +1,4 @@
-"""What extractors share: directions in the space of the scaled features, on which samples are projected."""
+"""The base class of extractors, which project samples on directions in the space of the scaled features."""
 
 from __future__ import annotations
 
@@ -15,34 +15,35 @@ from .._engine.memory import check_room
 from .._engine.parameters import check_count
 from .._engine.scaling import Scaling, finite
 from .._solvers.scatter import Directions
-from .selector import mapped_columns, precise_array, product, transformable
-from .validation import PRECISIONS, ClassTableMixin, Table, check_spans, validate_data, warn_user
+from .selector import as_float_array, check_transformable, map_column_blocks, product
+from .training_data import TrainingData
+from .validation import FLOAT_TYPES, ValidationMixin, check_spans, validate_data, warn_user
 
-#: Of the widest feature, so that squares, and products of squares, are numbers.
+#: Smallest range of the widest feature whose products of squares do not underflow.
 _SMALLEST_SPAN = 1e-70
-#: New samples farther out are cut there: sums of such values, of either sign, are numbers.
+#: Scaled values of new samples are clipped here, so that their sums are finite.
 _FARTHEST = 1e150
-#: Square matrices that there are at the same time where all eigenvectors of one are found.
+#: Square matrices in memory while all eigenvectors of one are computed.
 _N_SQUARES = 6
 
 
-class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of extractors: checks and scales the input, projects samples on ``components_``.
+class FeatureExtractor(ValidationMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of extractors: validates and scales the input, projects samples on ``components_``.
 
-    A subclass implements ``fit``: it asks :meth:`_check_fit` for the checked table, finds directions and ends
-    with :meth:`_set_components`.
+    A subclass implements ``fit``, which calls :meth:`_check_fit`, computes directions, and ends with
+    ``return self._set_components(directions, lengths)``.
 
     Parameters
     ----------
     n_components : int or None
-        Directions to keep; None: all with a positive eigenvalue.
+        Number of directions; None: all with a positive eigenvalue.
     scale : "range", "standard" or None
-        How features are made comparable before distances are taken.
+        Scaling of the features.
     n_jobs : int or None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     """
 
-    # The size of the weights is no part of the directions: only their sum must be a number.
+    # Directions do not depend on the magnitude of the weights: only their sum must be finite.
     _largest_weight = (1e302, 1e302)
 
     _scaling: Scaling
@@ -66,22 +67,22 @@ class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             of = f"dimensions that {n_samples} samples with {self.n_features_in_} features span"
             check_count("n_components", self.n_components, at_most=most, of=of)
 
-    def _judge(self, table: Table) -> None:
+    def _check_data(self, data: TrainingData) -> None:
         if self._constant.all():
             raise ValueError(
                 f"All {self.n_features_in_} features of X are constant: there is no direction to project on."
             )
         if self.scale is None:
-            check_spans(table.ranges, 1.0 / _SMALLEST_SPAN, _SMALLEST_SPAN)
+            check_spans(data.ranges, 1.0 / _SMALLEST_SPAN, _SMALLEST_SPAN)
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         if hasattr(self, "components_"):
             del self.components_
 
     def _set_components(self, found: Directions, lengths: NDArray[np.float64] | float) -> Self:
-        """Store eigenvectors, made as long as ``lengths`` says, and their eigenvalues.
+        """Set ``components_``, the eigenvectors scaled to ``lengths``, and ``eigenvalues_``.
 
-        A constant feature has no part in them.
+        The entries of constant features are 0.
         """
         self.eigenvalues_ = found.eigenvalues[: len(found.vectors)]
         components = found.vectors * np.reshape(lengths, (-1, 1))
@@ -94,7 +95,7 @@ class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             )
         return self
 
-    # What a fitted extractor offers
+    # Results
 
     def transform(self, X: ArrayLike) -> Any:
         """Project samples, scaled as in ``fit``, on the components.
@@ -107,17 +108,17 @@ class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         Returns
         -------
         X_projected : {array, Dask array} of shape (n_samples, n_components)
-            Their scalar products with the rows of ``components_``. Of what Dask holds nothing is computed.
+            Their scalar products with the rows of ``components_``. A Dask collection stays lazy.
         """
         check_is_fitted(self)
         if is_dask(X):
-            array = precise_array(transformable(self, X))
+            array = as_float_array(check_transformable(self, X))
             scaling = self._scaling
             common = np.result_type(array.dtype, scaling.offset.dtype)
-            scaled = mapped_columns(array, lambda block, places: scaling.of(places).apply(block), common)
+            scaled = map_column_blocks(array, lambda block, places: scaling.of(places).apply(block), common)
             return product(scaled, self.components_.T).astype(array.dtype)
-        samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
-        # Samples that lie in memory in another order would be added up in another order.
+        samples = validate_data(self, X, dtype=FLOAT_TYPES, reset=False)
+        # The memory order determines the order of summation.
         scaled = np.ascontiguousarray(self._scaling.apply_clipped(samples))
         farthest = min(_FARTHEST, float(np.finfo(scaled.dtype).max))
         np.clip(scaled, -farthest, farthest, out=scaled)
@@ -137,6 +138,6 @@ class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         return tags
 
 
-def check_square(side: int, who: str, instead: str) -> None:
-    """Raise if there is no room for matrices of so many rows and columns and their eigenvectors."""
-    check_room(8.0 * _N_SQUARES * side**2, f"The matrices of {side} x {side} that {who} makes", instead)
+def check_square(side: int, name: str, remedy: str) -> None:
+    """Raise MemoryError if square matrices of this size and their eigenvectors do not fit into memory."""
+    check_room(8.0 * _N_SQUARES * side**2, f"The matrices of {side} x {side} that {name} makes", remedy)

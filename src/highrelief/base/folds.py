@@ -1,4 +1,4 @@
-"""Folds of an inner cross-validation, for any table."""
+"""Folds of an inner cross-validation."""
 
 from __future__ import annotations
 
@@ -14,19 +14,22 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from .._engine.batches import BatchConstraint
 from .._engine.parameters import check_count
-from .validation import Table, warn_user
+from .training_data import TrainingData
+from .validation import warn_user
 
-#: Which of several values is taken by its scores in the folds: the best, or one within a standard error.
+#: Rules that choose a value by its scores in the folds: the best, or one within a standard error.
 RULES = ("best", "one-se")
-#: Mean scores that differ by less are the same.
+#: Mean scores that differ by less are equal.
 SAME_SCORE = 1e-12
 
 
 def check_folds(name: str, cv: Any) -> None:
-    """Raise unless ``cv`` is a number of folds, or can split a table."""
+    """Raise unless ``cv`` is a number of folds, a splitter, or a list of pairs."""
     if isinstance(cv, Integral):
         check_count(name, cv, at_least=2)
-    elif not hasattr(cv, "get_n_splits") and not _are_pairs(cv):
+        return
+    pairs = isinstance(cv, list) and all(isinstance(each, tuple) and len(each) == 2 for each in cv)
+    if not hasattr(cv, "get_n_splits") and not pairs:
         raise TypeError(
             f"{name}={cv!r} must be a whole number of folds, an object with a method split, such as"
             " sklearn.model_selection.StratifiedKFold, or a list of pairs (samples to fit, samples to leave"
@@ -34,27 +37,23 @@ def check_folds(name: str, cv: Any) -> None:
         )
 
 
-def _are_pairs(cv: Any) -> bool:
-    return isinstance(cv, list) and all(isinstance(each, tuple) and len(each) == 2 for each in cv)
-
-
 def usable_folds(
     cv: Any,
     X: Any,
     codes: NDArray[np.int64],
-    kept: NDArray[np.bool_],
+    included: NDArray[np.bool_],
     groups: NDArray[np.int64] | None = None,
     random_state: Any = None,
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Samples to fit and samples left out, fold by fold, as rows of X.
+    """Yield the training and the test samples of each fold, as rows of X.
 
-    A number means stratified folds, see :func:`stratified`. Folds that leave one class only, or only constant
-    features, or leave nothing out are skipped. ``kept`` says which of the samples that the user counts are in
-    X.
+    A number means stratified folds, see :func:`stratified`. Folds without test samples, or whose training
+    samples have one class or constant features only, are skipped. ``included``: mask of the samples passed to
+    ``fit`` that X holds; lists of pairs refer to the samples passed to ``fit``.
     """
-    for fitted, left_out in _folds(cv, X, codes, kept, groups, random_state):
-        if left_out.size and np.unique(codes[fitted]).size > 1 and _varies(X, fitted):
-            yield fitted, left_out
+    for training, test in _folds(cv, X, codes, included, groups, random_state):
+        if test.size and np.unique(codes[training]).size > 1 and _varies(X, training):
+            yield training, test
 
 
 def _varies(X: Any, rows: NDArray[np.int64]) -> bool:
@@ -65,12 +64,12 @@ def _folds(
     cv: Any,
     X: Any,
     codes: NDArray[np.int64],
-    kept: NDArray[np.bool_],
+    included: NDArray[np.bool_],
     groups: NDArray[np.int64] | None,
     random_state: Any,
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     if not isinstance(cv, Integral) and not hasattr(cv, "get_n_splits"):
-        return [(_places(fitted, kept), _places(left_out, kept)) for fitted, left_out in cv]
+        return [(_rows(training, included), _rows(test, included)) for training, test in cv]
     if isinstance(cv, Integral):
         cv = stratified(int(cv), codes, groups, random_state)
         if cv is None:
@@ -84,10 +83,10 @@ def _folds(
 def stratified(
     n_splits: int, codes: NDArray[np.int64], groups: NDArray[np.int64] | None = None, random_state: Any = None
 ) -> StratifiedKFold | StratifiedGroupKFold | None:
-    """A splitter of at most so many folds, groups kept together; None where two are not possible.
+    """Return a splitter that keeps groups together; None if two folds are not possible.
 
-    There are no more folds than samples in the largest class, nor than groups. In the order of the samples,
-    unless ``random_state`` says how to shuffle them.
+    It has at most ``n_splits`` folds, and no more than samples in the largest class, or than groups. Samples
+    are shuffled only if ``random_state`` is given.
     """
     n_splits = min(n_splits, int(np.bincount(codes).max()))
     if groups is not None:
@@ -98,17 +97,17 @@ def stratified(
     return kind(n_splits, shuffle=random_state is not None, random_state=random_state)
 
 
-def _places(samples: Any, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Rows of X at which the samples that the user names stand, as far as they are there."""
+def _rows(samples: Any, included: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the rows of X of some samples passed to ``fit``, without those that X does not hold."""
     try:
-        chosen = np.arange(kept.size)[np.asarray(samples, dtype=None if len(samples) else np.int64)]
+        chosen = np.arange(included.size)[np.asarray(samples, dtype=None if len(samples) else np.int64)]
     except IndexError as error:
-        raise ValueError(f"cv names samples that are not among the {kept.size} of X: {error}.") from error
-    return (np.cumsum(kept) - 1)[chosen[kept[chosen]]]
+        raise ValueError(f"cv names samples that are not among the {included.size} of X: {error}.") from error
+    return (np.cumsum(included) - 1)[chosen[included[chosen]]]
 
 
 def warn_of_fewer_folds(cv: Any, n_folds: int) -> None:
-    """Warn if there are fewer folds than the number ``cv``."""
+    """Warn if there are fewer folds than ``cv``, a number."""
     if isinstance(cv, Integral) and n_folds < int(cv):
         warn_user(f"cv={int(cv)} folds are not possible here: {n_folds} are used.", UserWarning)
 
@@ -120,24 +119,12 @@ def lowest_accepted(best_mean: float, scores_of_best: NDArray[np.float64], rule:
     return best_mean
 
 
-def told_of(
-    table: Table, classes: NDArray[Any], which: NDArray[np.int64] | slice = slice(None)
-) -> tuple[Any, Any, Any, Any]:
-    """What a fit to some of the samples is told: samples, classes, how often they count, batches."""
-    return (
-        table.observed[which],
-        classes[table.codes[which]],
-        None if table.sample_weight is None else table.sample_weight[which],
-        None if table.batch_constraint is None else table.batch_constraint.batches[which],
-    )
-
-
-def has_misses(table: Table, which: NDArray[np.int64]) -> bool:
-    """Whether some of the samples have misses in reach among each other."""
-    if table.batch_constraint is None:
+def has_misses(data: TrainingData, rows: NDArray[np.int64]) -> bool:
+    """Return whether any of some samples has a miss among them, under the batch constraint."""
+    if data.batch_constraint is None:
         return True
     part = BatchConstraint(
-        np.unique(table.batch_constraint.batches[which], return_inverse=True)[1],
-        table.batch_constraint.within,
+        np.unique(data.batch_constraint.batches[rows], return_inverse=True)[1],
+        data.batch_constraint.within,
     )
-    return bool(part.has_misses(table.codes[which]).any())
+    return bool(part.has_misses(data.codes[rows]).any())

@@ -1,16 +1,17 @@
-"""What a notebook shows of a fitted weighter: its best features, beside scikit-learn's view of parameters.
+"""The HTML view of a fitted weighter in a notebook: its best features, beside scikit-learn's view.
 
-Plain HTML: no script, no address. The table says in words and numbers what its bars show, and takes over the
-colors of the page around it, light or dark.
+Plain HTML without scripts or links. The table gives the numbers of its bars as text, and inherits the colors
+of the page, light or dark.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextvars import ContextVar
 from html import escape
 from typing import Any
 
-#: Most characters of a name; the whole of it is shown when it is pointed at.
+#: Longest displayed name, in characters; the tooltip has the whole name.
 _LONGEST_NAME = 28
 # Two classes and one element: notebooks style tables by one class and two elements.
 _STYLE = """<style>
@@ -35,39 +36,44 @@ _STYLE = """<style>
 </style>"""
 
 
-class FittedViewMixin:
-    """An estimator can be looked at whatever its parameters were set to after the fit, and at no cost."""
+#: Whether scikit-learn lists the fitted attributes of an estimator, and computes all properties for that.
+_listing: ContextVar[bool] = ContextVar("listing", default=False)
 
-    # Properties that are not made to see whether they are there.
-    _large: Sequence[str] = ()
+
+class FittedViewMixin:
+    """Makes the views of an estimator cheap, and independent of parameters set after the fit."""
+
+    # Properties that are too expensive to compute for a view.
+    _large_properties: Sequence[str] = ()
 
     def __dir__(self) -> list[str]:
-        """Names of what is there, as for completion; scikit-learn 1.9 would ask for every value."""
-        return [name for name in object.__dir__(self) if self._offers(name)]
+        """Return the names of the available attributes; that of scikit-learn 1.9 computes every property."""
+        hidden = self._large_properties if _listing.get() else ()
+        return [name for name in object.__dir__(self) if name not in hidden and self._is_available(name)]
 
-    def _offers(self, name: str) -> bool:
+    def _is_available(self, name: str) -> bool:
         of_class = getattr(type(self), name, None)
-        if isinstance(of_class, property) and (name.startswith("_") or name in self._large):
+        if isinstance(of_class, property) and (name.startswith("_") or name in self._large_properties):
             return True
         try:
             return hasattr(self, name)
         except (TypeError, ValueError):
-            # It is there, but for a parameter that cannot be used.
+            # A property that checks a parameter, which is invalid now.
             return True
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
-        """What a fit has found, as scikit-learn lists it; nothing where a parameter cannot be used any more.
-
-        scikit-learn asks for all properties, also for those that check a parameter.
-        """
+        """Return scikit-learn's list of fitted attributes; an empty one if a parameter is invalid now."""
+        token = _listing.set(True)
         try:
             return super()._get_fitted_attr_html(doc_link)  # type: ignore[misc]
         except (TypeError, ValueError):
             return {}
+        finally:
+            _listing.reset(token)
 
 
 def beside(view: str, features: str) -> str:
-    """Put the table of features beside scikit-learn's view of an estimator."""
+    """Return HTML with the table of features beside scikit-learn's view of an estimator."""
     return f'{_STYLE}<div class="highrelief-view"><div>{view}</div>{features}</div>'
 
 
@@ -79,24 +85,24 @@ def best_features_table(
     n_features: int,
     n_kept: int | None,
 ) -> str:
-    """The best features as a table with a bar in each row.
+    """Return an HTML table of the best features with a bar in each row.
 
     Parameters
     ----------
     names, weights, kept : sequence of str, of float, of bool
-        Of the features to be shown, the best first; ``kept`` None if that cannot be told.
+        Of the features to show, the best first; ``kept``: whether they are selected, None if unknown.
     n_features, n_kept : int
-        Of all features, and how many of them are kept.
+        Number of features, and of selected ones.
 
     Returns
     -------
     table : str
-        HTML, whatever the names contain.
+        HTML, names escaped.
     """
     longest = max([abs(weight) for weight in weights if abs(weight) < float("inf")], default=0.0)
     rows = "".join(
-        _row(name, weight, longest, kept is None or kept[place])
-        for place, (name, weight) in enumerate(zip(names, weights, strict=True))
+        _row(name, weight, longest, kept is None or kept[i])
+        for i, (name, weight) in enumerate(zip(names, weights, strict=True))
     )
     some = f"Best {len(names):,} of " if len(names) < n_features else ""
     all_of_them = f"{n_features:,} feature{'s' if n_features > 1 else ''}"
@@ -110,12 +116,12 @@ def best_features_table(
 
 
 def _row(name: str, weight: float, longest: float, kept: bool) -> str:
-    share = weight / longest if longest > 0.0 and weight > 0.0 else 0.0
+    fraction = weight / longest if longest > 0.0 and weight > 0.0 else 0.0
     short = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
     number = f"{weight:,.1f}" if 1000.0 <= abs(weight) < 1e9 else f"{weight:#.3g}"
     dropped = "" if kept else ' class="highrelief-dropped" title="not kept"'
     words = "" if kept else '<span class="highrelief-words">, not kept</span>'
-    bar = f'<span class="highrelief-bar" style="width: {8.0 * share:.2f}em"></span>'
+    bar = f'<span class="highrelief-bar" style="width: {8.0 * fraction:.2f}em"></span>'
     return (
         f'<tr{dropped}><th scope="row" title="{escape(name)}"><bdi>{escape(short)}</bdi>{words}</th>'
         f'<td class="highrelief-number">{number}</td><td aria-hidden="true">{bar}</td></tr>'

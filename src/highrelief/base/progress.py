@@ -1,7 +1,4 @@
-"""How far a fit has come, for those who watch.
-
-scikit-learn 1.9 has callbacks; older versions get a line on the terminal.
-"""
+"""Progress of a fit: callbacks of scikit-learn 1.9, a line on the terminal, or a progress listener."""
 
 from __future__ import annotations
 
@@ -22,17 +19,17 @@ try:
 except ImportError:  # scikit-learn < 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing to support."""
+        """Stands for the mixin of scikit-learn 1.9."""
 
     def with_callbacks(method: Method) -> Method:
-        """Return the method as it is."""
+        """Return the method."""
         return method
 
     ProgressBar = None
 
 
 class _Line:
-    """A line that says how much is done and how long the rest will take."""
+    """A line on the terminal with the steps done and the remaining time."""
 
     def __init__(self, name: str, total: int) -> None:
         self._name, self._total, self._done = name, total, 0
@@ -55,70 +52,72 @@ class _Line:
             sys.stderr.write("\n")
 
 
-#: Called with the steps done and the most there can be, by the outermost fit.
-_watcher: ContextVar[Callable[[int, int], None] | None] = ContextVar("watcher", default=None)
+#: Called by the outermost fit with the number of steps done and the largest possible number.
+_listener: ContextVar[Callable[[int, int], None] | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
-def watching(watcher: Callable[[int, int], None]) -> Iterator[None]:
-    """Have the fits inside tell how many steps are done, and the most there can be."""
-    token = _watcher.set(watcher)
+def listening(listener: Callable[[int, int], None]) -> Iterator[None]:
+    """Have the fits inside call a listener with the steps done and the largest possible number."""
+    token = _listener.set(listener)
     try:
         yield
     finally:
-        _watcher.reset(token)
+        _listener.reset(token)
 
 
 @contextmanager
 def terminal_line(name: str) -> Iterator[Callable[[int, int], None]]:
-    """Give a watcher that shows a line on the terminal, once the work takes long."""
+    """Yield a listener that shows a line on the terminal once the fit takes long."""
     lines: list[_Line] = []
 
-    def tell(done: int, total: int) -> None:
+    def listener(done: int, total: int) -> None:
         if not lines:
             lines.append(_Line(name, total))
         lines[0].advance()
 
     try:
-        yield tell
+        yield listener
     finally:
         for line in lines:
             line.close()
 
 
 class Progress:
-    """Tells callbacks, or a line on the terminal, about each step of a fit.
+    """Reports each step of a fit to callbacks, a listener, or a line on the terminal.
 
     Parameters
     ----------
     estimator : estimator
-        Whose fit it is.
+        The estimator that is fitted.
     total : int
-        The most steps there can be.
+        The largest possible number of steps.
     """
 
     def __init__(self, estimator: Any, total: int) -> None:
         self._estimator = estimator
         self._total = self._left = total
-        self._watcher = _watcher.get()
+        self._listener = _listener.get()
         self._context: Any = None
         self._line: _Line | None = None
-        # Its own callbacks, or those of an estimator around it. Without any a context would be idle.
-        called = getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx")
-        if called and hasattr(estimator, "_init_callback_context"):
+        # Its own callbacks, or those of an estimator around it.
+        has_callbacks = getattr(estimator, "_skl_callbacks", None) or hasattr(
+            estimator, "_parent_callback_ctx"
+        )
+        if has_callbacks and hasattr(estimator, "_init_callback_context"):
             self._context = estimator._init_callback_context(max_subtasks=total)
             self._context.call_on_fit_task_begin(estimator=estimator)
         if estimator.verbose and not getattr(estimator, "_skl_callbacks", None):
             self._line = _Line(type(estimator).__name__, total)
 
     def advance(self) -> bool:
-        """Say that a step is done; True if a callback asks for an end."""
+        """Report that a step is done; return whether a callback stops the fit."""
         if self._line is not None:
             self._line.advance()
         self._left -= 1
-        if self._watcher is not None:
-            self._watcher(self._total - self._left, max(self._total, self._total - self._left))
-        # Callbacks do not take more steps than were announced.
+        if self._listener is not None:
+            self._listener(self._total - self._left, max(self._total, self._total - self._left))
+        # Callbacks accept no more steps than were announced.
         if self._context is None or self._left < 0:
             return False
         step = self._context.subcontext(task_name="iteration")
@@ -126,24 +125,24 @@ class Progress:
         return bool(step.call_on_fit_task_end(estimator=self._estimator))
 
     def finish(self) -> None:
-        """Say that the fit is done."""
+        """Report that the fit is done."""
         if self._context is not None:
             self._context.call_on_fit_task_end(estimator=self._estimator)
 
     def close(self) -> None:
-        """Leave the terminal as it should be, whether the fit is done or not."""
+        """End the line on the terminal, whether the fit is done or not."""
         if self._line is not None:
             self._line.close()
 
 
 @contextmanager
 def watched(estimator: Any, total: int) -> Iterator[Progress]:
-    """Report the steps of a fit, from its begin to its end."""
+    """Yield the :class:`Progress` of a fit."""
     bar = (
         estimator.verbose
         and ProgressBar is not None
         and not getattr(estimator, "_skl_callbacks", None)
-        # Inside another estimator the bar would have to be set up there.
+        # A fit inside another estimator is reported by that.
         and not hasattr(estimator, "_parent_callback_ctx")
         and importlib.util.find_spec("rich") is not None
     )
@@ -151,15 +150,15 @@ def watched(estimator: Any, total: int) -> Iterator[Progress]:
         estimator.set_callbacks(ProgressBar())
     try:
         progress = Progress(estimator, total)
-        # A fit inside this one is part of one of its steps.
-        token = _watcher.set(None)
+        # Fits inside this one are not reported to the listener.
+        token = _listener.set(None)
         try:
             yield progress
             progress.finish()
         finally:
-            _watcher.reset(token)
+            _listener.reset(token)
             progress.close()
     finally:
         if bar:
-            # `with_callbacks` takes the bar down after fit from a list of its own.
+            # `with_callbacks` removes the bar after the fit from its own list.
             estimator.set_callbacks()

@@ -28,48 +28,49 @@ from .._engine.parameters import (
     random_generator,
 )
 from .._engine.threads import Exclusive, one_blas_thread, run_all
-from .meta import MetaTable, MetaWeighter, SingleFitWeighter, weights_of
+from .meta import MetaWeighter, SingleFitWeighter, weights_of
 from .progress import watched
-from .selector import is_share
+from .selector import is_fraction
+from .training_data import TrainingData
 from .validation import label_codes, warn_user
 
-# Clones of an estimator, fitted some at a time.
+# Concurrent fits of members
 
 
-#: Seeds of members are below this.
+#: Upper limit of the seeds of members.
 SEEDS = 2**31 - 1
 Result = TypeVar("Result")
 
 
-class Hands(NamedTuple):
-    """Who fits members, and how many of them at a time."""
+class Workers(NamedTuple):
+    """The workers that fit members, and how many fits run at a time."""
 
-    #: "threads", "joblib", "dask cluster" or "dask threads", for the user to see.
+    #: "threads", "joblib", "dask cluster" or "dask threads"; shown to users.
     backend: str
     n_at_a_time: int
-    #: How the table is worked on, where Dask holds it.
-    of_table: Mapping[str, Any] = MappingProxyType({})
+    #: For a Dask-backed X, how it is computed on; shown to users.
+    dask_execution: Mapping[str, Any] = MappingProxyType({})
 
     @classmethod
-    def for_fits(cls, X: Any, n_fits: int, *, ours: bool, n_jobs: int | None) -> Hands:
-        """The hands for so many fits to the rows of X; ``ours``: of this package.
+    def for_fits(cls, X: Any, n_fits: int, *, ours: bool, n_jobs: int | None) -> Workers:
+        """Return the workers for a number of fits to rows of X; ``ours``: of a weighter of this package.
 
-        Where joblib was told to send its work away (to Dask), so is this; otherwise ours run in threads. A
-        table that Dask holds stays where it is: threads here drive fits that are done there.
+        Where joblib's Dask backend is active, joblib sends the fits there; otherwise weighters of this
+        package are fitted in threads. Fits to a Dask-backed X run on the workers, driven by local threads.
         """
         if is_dask_table(X):
             from .._dask.table import n_concurrent_fits  # noqa: PLC0415
 
             return cls(X.executor.backend, n_concurrent_fits(X, n_fits, n_jobs), X.execution())
         n_threads = checked_thread_count(n_jobs)
-        if _sends_away():
+        if _joblib_uses_dask():
             return cls("joblib", min(n_fits, max(1, effective_n_jobs(n_jobs))))
         n_at_a_time = min(n_fits, n_threads)
         return cls("threads" if ours or n_threads == 1 else "joblib", n_at_a_time)
 
     def waiting(self) -> AbstractContextManager[None]:
-        """A context to wait in for fits: within a task of Dask's, whose thread they may need."""
-        if not self.of_table:
+        """Return a context for waiting: within a Dask task it frees the thread, which the fits may need."""
+        if not self.dask_execution:
             return nullcontext()
         from .._dask.scheduler import seceded  # noqa: PLC0415
 
@@ -77,17 +78,17 @@ class Hands(NamedTuple):
 
     @property
     def execution(self) -> dict[str, Any]:
-        """What was chosen, for the user to see."""
-        return {"backend": self.backend, "n_at_a_time": self.n_at_a_time, **self.of_table}
+        """The choice, as shown to users in ``execution_``."""
+        return {"backend": self.backend, "n_at_a_time": self.n_at_a_time, **self.dask_execution}
 
 
-def _sends_away() -> bool:
-    """Whether joblib was told to work elsewhere, and this is not already there."""
+def _joblib_uses_dask() -> bool:
+    """Return whether joblib's Dask backend is active, outside of its own tasks."""
     backend = get_active_backend()[0]
     return type(backend).__name__ == "DaskDistributedBackend" and not backend.nesting_level
 
 
-def run_some(
+def fit_members(
     fit: Callable[[Any], Result],
     arguments: Sequence[Any],
     advance: Callable[[], bool],
@@ -95,20 +96,20 @@ def run_some(
     ours: bool,
     n_jobs: int | None,
     X: Any = None,
-    hands: Hands | None = None,
+    workers: Workers | None = None,
 ) -> list[Result | None]:
-    """Fit members, some at a time; None in the place of those that a callback did not want.
+    """Call ``fit`` with each argument, some at a time; None for those after a callback stopped the fit.
 
-    ``advance`` says that one is done, and hears whether that is enough. Members of this package run in
-    threads, ``ours``; others in workers of joblib. ``X``: what they are fitted to parts of, if it may be a
-    table that Dask holds; ``hands``: who fits them, if that is known.
+    ``advance`` is called after each and returns whether to stop. ``ours``: the members are weighters of this
+    package, which run in threads; others run in joblib's workers. ``X``: the samples, if they may be
+    Dask-backed; ``workers``: if they were chosen before.
     """
-    hands = hands or Hands.for_fits(X, len(arguments), ours=ours, n_jobs=n_jobs)
-    if hands.backend == "joblib":
+    workers = workers or Workers.for_fits(X, len(arguments), ours=ours, n_jobs=n_jobs)
+    if workers.backend == "joblib":
         return _by_joblib(fit, arguments, advance, n_jobs)
     lock, stopped = Exclusive(), False
 
-    def tell() -> None:
+    def report() -> None:
         nonlocal stopped
         stopped = advance() or stopped
 
@@ -116,20 +117,19 @@ def run_some(
         if stopped:
             return None
         fitted = fit(argument)
-        lock.run(tell)
+        lock.run(report)
         return fitted
 
-    with hands.waiting():
-        return in_threads(fit_one, arguments, ours=ours, n_threads=hands.n_at_a_time)
+    with workers.waiting():
+        return in_threads(fit_one, arguments, ours=ours, n_threads=workers.n_at_a_time)
 
 
 def in_threads(
     function: Callable[[Any], Result], arguments: Sequence[Any], *, ours: bool, n_threads: int
 ) -> list[Result]:
-    """Call a function for each member, in threads where the members are ours.
+    """Call a function for each argument; in threads if members are weighters of this package, ``ours``.
 
-    Our kernels release the interpreter lock. A member that asks for threads itself is helped by those of
-    them that are idle.
+    Their kernels release the interpreter lock. Idle threads help members that use several.
     """
     if not ours:
         return [function(each) for each in arguments]
@@ -145,27 +145,26 @@ def in_threads(
 def _by_joblib(
     fit: Callable[[Any], Result], arguments: Sequence[Any], advance: Callable[[], bool], n_jobs: int | None
 ) -> list[Result | None]:
-    """Fit the members by workers of joblib; None in the place of those after the one that a callback ends at.
+    """Fit the members in joblib's workers; None for those after the one at which a callback stopped the fit.
 
-    Members that are under way when a callback asks for an end are finished and left out: which ones they are
-    would be up to chance.
+    Members that are being fitted at that moment are dropped: which ones they are depends on timing.
     """
     stopped = False
-    # Large arguments that all have in common are sent once to each worker by joblib's backend of Dask.
-    whole = fit if isinstance(fit, partial) else partial(fit)
+    # joblib's Dask backend sends large common arguments once to each worker.
+    bound = fit if isinstance(fit, partial) else partial(fit)
 
     def tasks() -> Iterator[Any]:
         for argument in arguments:
             if stopped:
                 return
-            yield delayed(whole.func)(*whole.args, argument, **whole.keywords)
+            yield delayed(bound.func)(*bound.args, argument, **bound.keywords)
 
-    # Backends of others (Dask, Ray) may only know lists: all reports then come at the end.
+    # Some backends (Dask, Ray) only return lists: progress is then reported at the end.
     one_by_one = getattr(get_active_backend()[0], "supports_return_generator", False)
     workers = Parallel(n_jobs=n_jobs, return_as="generator" if one_by_one else "list")
     fitted: list[Result | None] = []
     for each in workers(tasks()):
-        # Taken to the end: joblib warns of results that nobody takes.
+        # Consumed to the end: joblib warns of results that are not.
         if not stopped:
             fitted.append(each)
             stopped = advance()
@@ -173,7 +172,7 @@ def _by_joblib(
 
 
 def unseeded(estimator: Any) -> list[str]:
-    """Names of the parameters, also of what is inside, that leave random numbers to chance."""
+    """Return the names of the nested ``random_state`` parameters that are None."""
     return [
         name
         for name, value in sorted(estimator.get_params(deep=True).items())
@@ -182,23 +181,23 @@ def unseeded(estimator: Any) -> list[str]:
 
 
 def seeded_clone(estimator: Any, names: list[str], seed: int) -> Any:
-    """A clone in which the parameters of these names follow from the seed."""
+    """Return a clone whose parameters of these names are set from the seed."""
     member = clone(estimator)
     random = np.random.RandomState(seed)
     return member.set_params(**{name: int(random.randint(SEEDS)) for name in names})
 
 
-def fit_to_all(meta: SingleFitWeighter, table: MetaTable, seed: int) -> NDArray[np.float64]:
-    """Store a clone fitted to all samples as ``estimator_``, and return its weights."""
+def fit_to_all(meta: SingleFitWeighter, data: TrainingData, seed: int) -> NDArray[np.float64]:
+    """Set ``estimator_`` to a clone fitted to all samples, and return its weights."""
     meta.estimator_ = seeded_clone(meta._clone_for_all(), unseeded(meta.estimator), seed)
-    meta.estimator_.fit(table.X, table.y, **table.told_to("estimator"))
+    meta.estimator_.fit(data.X, data.y, **data.metadata_for("estimator"))
     return weights_of(meta.estimator_, meta.n_features_in_)
 
 
-# Random subsets of the samples, without replacement, groups kept together.
+# Random subsets of the samples
 
 
-#: Draws after which it is given up to find a subset that suits.
+#: Number of draws after which the search for a suitable subset ends.
 MOST_DRAWS = 100
 Drawn = TypeVar("Drawn")
 
@@ -206,10 +205,10 @@ Drawn = TypeVar("Drawn")
 def draw_subset(
     random: np.random.RandomState, n_samples: int, size: int, groups: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64]:
-    """Places of ``size`` samples, in rising order.
+    """Return the indices of ``size`` samples drawn without replacement, sorted.
 
-    With ``groups`` (a number from 0 on for each sample) whole groups are taken in random order, as many as
-    come nearest to ``size``: at least one, and not all unless all samples are wanted.
+    With ``groups`` (codes 0, 1, …) whole groups are drawn in random order, as many as come nearest to
+    ``size``: at least one, and not all of them if ``size`` is less than all samples.
     """
     if groups is None:
         return np.sort(random.permutation(n_samples)[:size])
@@ -222,27 +221,27 @@ def draw_subset(
     return np.flatnonzero(np.isin(groups, order[:n_drawn]))
 
 
-def draw_suitable(draw: Callable[[], Drawn], suits: Callable[[Drawn], bool]) -> Drawn | None:
-    """Return the first subset, or pair of subsets, that suits; None if none of ``MOST_DRAWS`` does."""
+def draw_suitable(draw: Callable[[], Drawn], is_suitable: Callable[[Drawn], bool]) -> Drawn | None:
+    """Return the first suitable subset, or pair of subsets; None if none of ``MOST_DRAWS`` is."""
     for _ in range(MOST_DRAWS):
         drawn = draw()
-        if suits(drawn):
+        if is_suitable(drawn):
             return drawn
     return None
 
 
-#: Share of the samples asked for below which a subset is worth a warning.
-_FEW = 0.5
-#: How often the weights of a member are kept: in it, as it ranks by them, and beside those of the others.
-_N_KEPT = 3
+#: Subsets with less than this fraction of the intended size cause a warning.
+_SMALL = 0.5
+#: Copies of the weights of a member: its own, those by which it ranks, and in ``member_weights_``.
+_N_COPIES = 3
 
 
 class Draw(NamedTuple):
-    """What chance decides of a member."""
+    """The random choices of a member."""
 
-    #: Places of its samples in the table.
+    #: Indices of its samples.
     samples: NDArray[np.int64]
-    #: Where its own random numbers begin.
+    #: Seed of its random numbers.
     seed: int
 
 
@@ -252,15 +251,15 @@ class ResampledWeighter(MetaWeighter):
     Parameters
     ----------
     estimator : estimator
-        What is wrapped.
+        The wrapped estimator.
     n_estimators : int
         Number of members.
     max_samples : int or float
-        Samples of a member: that many, or that share, rounded.
+        Number of samples of a member, or fraction of all samples, rounded.
     n_features_to_select, weighted, n_jobs, verbose
         As in the meta-estimators.
     random_state : int, RandomState or None
-        What subsets are drawn, and what random numbers members draw whose ``random_state`` is None.
+        Determines the subsets, and the random numbers of members whose ``random_state`` is None.
 
     Attributes
     ----------
@@ -271,14 +270,14 @@ class ResampledWeighter(MetaWeighter):
     member_weights_ : array of shape (n_estimators, n_features)
         Their weights.
     execution_ : dict
-        Who fitted them, and how many at a time.
+        Which workers fitted the members, and how many at a time.
     """
 
-    # What users call the size of a subset.
+    # Name of the subset size in messages.
     _size_name = "max_samples"
     _constraints = constraints(n_estimators=count())
-    # What is asked of a fitted member: something for each of so many features.
-    _ask: Callable[[Any, int], NDArray[Any]] = staticmethod(weights_of)
+    # Returns the values of ``member_weights_`` of a fitted member, given the number of features.
+    _member_values: Callable[[Any, int], NDArray[Any]] = staticmethod(weights_of)
 
     def __init__(
         self,
@@ -305,7 +304,7 @@ class ResampledWeighter(MetaWeighter):
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
-        if is_share(self.max_samples):
+        if is_fraction(self.max_samples):
             check_number("max_samples", self.max_samples, above=0.0, at_most=1.0)
             if self._subset_size(n_samples) < 2:
                 raise ValueError(
@@ -316,8 +315,8 @@ class ResampledWeighter(MetaWeighter):
             check_count("max_samples", self.max_samples, at_least=2, at_most=n_samples, of="samples of X")
 
     def _subset_size(self, n_samples: int) -> int:
-        """Number of samples of a member; the integer closest to a·n for a share a."""
-        return round(self.max_samples * n_samples) if is_share(self.max_samples) else int(self.max_samples)
+        """Return the number of samples of a member; the integer closest to a·n for a fraction a."""
+        return round(self.max_samples * n_samples) if is_fraction(self.max_samples) else int(self.max_samples)
 
     def fit(
         self,
@@ -327,58 +326,60 @@ class ResampledWeighter(MetaWeighter):
         groups: ArrayLike | None = None,
         batches: ArrayLike | None = None,
     ) -> Self:
-        """Fit the members, and leave it at that; scikit-learn reads from it what can be requested."""
+        """Fit the members; scikit-learn reads the metadata that can be requested from the signature."""
         self._fit_members(X, y, sample_weight, groups, batches)
         return self
 
     def _fit_members(
         self,
         X: ArrayLike,
-        y: ArrayLike,
+        y: ArrayLike | None,
         sample_weight: ArrayLike | None,
         groups: ArrayLike | None,
         batches: ArrayLike | None = None,
-    ) -> MetaTable:
-        """Draw the subsets, fit a clone to each, store clones, subsets and weights."""
-        table = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
-        codes = label_codes("groups", groups, table.kept)
-        draws = self._draws(table, codes)
+    ) -> TrainingData:
+        """Draw the subsets, fit a clone to each, and set clones, subsets and weights."""
+        data = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
+        codes = label_codes("groups", groups, data.included)
+        draws = self._draws(data, codes)
         with watched(self, total=len(draws)) as progress:
-            fit = partial(_fit_member, self.estimator, unseeded(self.estimator), self._ask, table)
-            how: dict[str, Any] = {"ours": self._weighter is not None, "n_jobs": self.n_jobs}
-            hands = Hands.for_fits(table.X, len(draws), **how)
-            _check_room(table, draws, hands.n_at_a_time)
-            self.execution_ = hands.execution
-            fitted = run_some(fit, draws, progress.advance, hands=hands, **how)
+            fit = partial(_fit_member, self.estimator, unseeded(self.estimator), self._member_values, data)
+            settings: dict[str, Any] = {"ours": self._weighter is not None, "n_jobs": self.n_jobs}
+            workers = Workers.for_fits(data.X, len(draws), **settings)
+            _check_room(data, draws, workers.n_at_a_time)
+            self.execution_ = workers.execution
+            fitted = fit_members(fit, draws, progress.advance, workers=workers, **settings)
         done = [(draw.samples, *each) for draw, each in zip(draws, fitted, strict=True) if each is not None]
         self._warn_of_stop(len(done), len(draws), "members")
-        rows = np.flatnonzero(table.kept)
+        rows = np.flatnonzero(data.included)
         self.estimators_samples_ = [rows[samples] for samples, _, _ in done]
         self.estimators_ = [member for _, member, _ in done]
         self.member_weights_ = np.stack([weights for _, _, weights in done])
-        self._n_samples, self._counted, self._groups = table.kept.size, table.kept, None
+        self._n_samples, self._counted, self._groups = data.included.size, data.included, None
         if codes is not None:
-            self._groups = np.full(table.kept.size, -1)
+            self._groups = np.full(data.included.size, -1)
             self._groups[rows] = codes
-        return table
+        return data
 
-    def _draws(self, table: MetaTable, groups: NDArray[np.int64] | None) -> list[Draw]:
-        """Draw the members one after another: more of them leave the first ones as they are."""
+    def _draws(self, data: TrainingData, groups: NDArray[np.int64] | None) -> list[Draw]:
+        """Draw members one after another, so that the first ones do not depend on their number."""
         random = random_generator("random_state", self.random_state)
-        size = self._subset_size(table.n_samples)
-        if groups is not None and groups.max() == 0 and size < table.n_samples:
+        size = self._subset_size(data.n_samples)
+        if groups is not None and groups.max() == 0 and size < data.n_samples:
             raise ValueError(
                 f"All samples are of one group, which is kept together:"
                 f" {self._size_name}={self.max_samples!r} of them cannot be drawn."
             )
-        suits = suiting(table)
+        is_suitable = subset_check(data)
         draws = []
         for seed in random.randint(SEEDS, size=self.n_estimators):
             of_member = np.random.RandomState(seed)
-            samples = draw_suitable(partial(draw_subset, of_member, table.n_samples, size, groups), suits)
+            samples = draw_suitable(
+                partial(draw_subset, of_member, data.n_samples, size, groups), is_suitable
+            )
             if samples is None:
                 raise ValueError(
-                    f"None of {MOST_DRAWS} subsets of about {size} of {table.n_samples} samples, drawn at"
+                    f"None of {MOST_DRAWS} subsets of about {size} of {data.n_samples} samples, drawn at"
                     f" random, holds two classes and two different samples. A larger"
                     f" {self._size_name} (now {self.max_samples!r}) would help."
                 )
@@ -387,9 +388,9 @@ class ResampledWeighter(MetaWeighter):
         return draws
 
     def _warn_of_small(self, draws: list[Draw], size: int) -> None:
-        """Groups of very different sizes leave no choice between far too many samples and far too few."""
+        """Warn if groups are so different in size that subsets are much smaller than intended."""
         sizes = np.array([draw.samples.size for draw in draws])
-        small = sizes < _FEW * size
+        small = sizes < _SMALL * size
         if small.any():
             warn_user(
                 f"Groups are kept together, and theirs are so different in size that {small.sum()} of"
@@ -400,56 +401,60 @@ class ResampledWeighter(MetaWeighter):
 
 
 def _fit_member(
-    estimator: Any, names: list[str], ask: Callable[[Any, int], NDArray[Any]], table: MetaTable, draw: Draw
+    estimator: Any,
+    names: list[str],
+    values: Callable[[Any, int], NDArray[Any]],
+    data: TrainingData,
+    draw: Draw,
 ) -> tuple[Any, NDArray[Any]]:
-    """A clone fitted to a subset, and its weights, or what else is asked of it."""
+    """Return a clone fitted to a subset, and its values."""
     member = seeded_clone(estimator, names, draw.seed)
-    some = slice(None) if draw.samples.size == table.n_samples else draw.samples
-    y = None if table.y is None else table.y[some]
-    member.fit(table.X[some], y, **table.told_to("estimator", some))
-    return member, ask(member, table.X.shape[1])
+    rows = slice(None) if draw.samples.size == data.n_samples else draw.samples
+    y = None if data.y is None else data.y[rows]
+    member.fit(data.X[rows], y, **data.metadata_for("estimator", rows))
+    return member, values(member, data.X.shape[1])
 
 
-def suiting(table: MetaTable) -> Callable[[NDArray[np.int64]], bool]:
-    """Whether a subset holds two classes, and features that vary, as far as the table does."""
-    several_classes = bool(np.any(table.codes != table.codes[0]))
-    varies = table.ranges is not None and bool(np.any(table.ranges.low != table.ranges.high))
-    # One look by the workers tells which rows are equal.
-    rows = table.X.row_hashes if varies and is_dask_table(table.X) else table.X  # type: ignore[attr-defined]
+def subset_check(data: TrainingData) -> Callable[[NDArray[np.int64]], bool]:
+    """Return a check whether a subset has two classes and a varying feature, provided that all samples do."""
+    several_classes = bool(np.any(data.codes != data.codes[0]))
+    varies = data.known_ranges is not None and bool(np.any(data.ranges.low != data.ranges.high))
+    # Dask's workers compute hashes of the rows, in one pass.
+    rows = data.X.row_hashes if varies and is_dask_table(data.X) else data.X
 
-    def suits(samples: NDArray[np.int64]) -> bool:
-        codes = table.codes[samples]
+    def is_suitable(samples: NDArray[np.int64]) -> bool:
+        codes = data.codes[samples]
         if several_classes and np.all(codes == codes[0]):
             return False
-        if varies and not table.ranges.finite:
-            X = table.X[samples]
+        if varies and not data.ranges.finite:
+            X = data.X[samples]
             return bool(np.any(np.fmin.reduce(X) < np.fmax.reduce(X)))
-        # Ends at the first sample that differs.
+        # Stops at the first sample that differs.
         return not varies or any(_differ(rows, n, samples[0]) for n in samples[1:])
 
-    return suits
+    return is_suitable
 
 
 def _differ(X: Any, n: int, m: int) -> bool:
-    """Whether two rows differ."""
+    """Return whether two rows differ."""
     if sparse.issparse(X):
         return bool((X[[n]] != X[[m]]).nnz)
     return bool((X[n] != X[m]).any())
 
 
-def _check_room(table: MetaTable, draws: Sequence[Draw], n_at_a_time: int) -> None:
-    """Raise if there is no room for the samples of the members, or for what they find."""
-    n_features = table.X.shape[1]
+def _check_room(data: TrainingData, draws: Sequence[Draw], n_at_a_time: int) -> None:
+    """Raise MemoryError if the samples of the members, or their weights, do not fit into memory."""
+    n_features = data.X.shape[1]
     check_room(
-        8.0 * _N_KEPT * len(draws) * n_features,
+        8.0 * _N_COPIES * len(draws) * n_features,
         f"The weights of {len(draws)} members for {n_features} features",
         "Fewer members or features would do.",
     )
-    if isinstance(table.X, np.ndarray):
+    if isinstance(data.X, np.ndarray):
         n_samples = max(draw.samples.size for draw in draws)
         check_room(
-            # Those that were drawn, and a scaled copy of them.
-            2.0 * n_at_a_time * n_samples * n_features * table.X.itemsize,
+            # The drawn samples, and a scaled copy.
+            2.0 * n_at_a_time * n_samples * n_features * data.X.itemsize,
             f"The {n_samples} samples of each of {n_at_a_time} members at a time",
             "n_jobs=1 needs least.",
         )

@@ -1,4 +1,4 @@
-"""What everything with one weight per feature offers: importances, ranking, selection, ``transform``."""
+"""The base class of estimators with one weight per feature: ranking, selection, ``transform``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags, get_tags
 from sklearn.utils._set_output import _get_output_config
@@ -32,34 +32,34 @@ from .._engine.scaling import Scaling, finite
 from .notebook import FittedViewMixin, beside, best_features_table
 from .progress import CallbackSupportMixin
 from .validation import (
-    PRECISIONS,
+    FLOAT_TYPES,
     check_array,
     check_structure,
+    ignore_overflow,
     is_sparse,
+    multiply_columns,
+    place_columns,
     raise_for_dask,
     refuse_dask,
-    spread_columns,
-    times_columns,
-    unwarned,
     validate_data,
 )
 
-# Columns of Dask arrays and data frames that are to be kept, scaled or projected; nothing is computed.
+# Lazy transforms of Dask arrays and data frames
 
 
-def transformable(estimator: Any, X: Any) -> Any:
-    """X as it is, unless what ``transform`` is to return could only be made of values that are here."""
+def check_transformable(estimator: Any, X: Any) -> Any:
+    """Return X; raise if the output of ``transform`` would have to be gathered to the client."""
     wanted = _get_output_config("transform", estimator)["dense"]
     if wanted != "default":
         raise_for_dask(
             f"{type(estimator).__name__} with set_output(transform={wanted!r})",
             "all of the values would have to be brought here.",
         )
-    return compared_columns(estimator, X)
+    return check_columns(estimator, X)
 
 
-def compared_columns(estimator: Any, X: Any) -> Any:
-    """X as it is, once its columns are found to be those of ``fit``; its values are not looked at."""
+def check_columns(estimator: Any, X: Any) -> Any:
+    """Return X; raise if its columns are not those of ``fit``. Values are not computed."""
     is_frame = hasattr(X, "columns")
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, samples and features; got {X.ndim}.")
@@ -68,24 +68,24 @@ def compared_columns(estimator: Any, X: Any) -> Any:
     return X
 
 
-def kept_columns(X: Any, kept: NDArray[np.bool_]) -> Any:
-    """Some of the columns: of a data frame as one, of an array as one."""
-    places = np.flatnonzero(kept)
-    return X.iloc[:, places.tolist()] if hasattr(X, "columns") else X[:, places]
+def select_columns(X: Any, support: NDArray[np.bool_]) -> Any:
+    """Return some columns of a Dask data frame or array, as one."""
+    features = np.flatnonzero(support)
+    return X.iloc[:, features.tolist()] if hasattr(X, "columns") else X[:, features]
 
 
-def precise_array(X: Any) -> Any:
-    """An array of what is computed in its own precision, or of float64."""
+def as_float_array(X: Any) -> Any:
+    """Return a Dask array of a float type."""
     array = X.to_dask_array() if hasattr(X, "to_dask_array") else X
-    return array if array.dtype in PRECISIONS else array.astype(np.float64)
+    return array if array.dtype in FLOAT_TYPES else array.astype(np.float64)
 
 
-def mapped_columns(
+def map_column_blocks(
     array: Any,
     function: Callable[[NDArray[Any], NDArray[np.int64]], NDArray[Any]],
     dtype: np.dtype[Any],
 ) -> Any:
-    """What a function makes of each block, given the places of its columns; of the same shape."""
+    """Return the array with a function applied to each block, given also the indices of its columns."""
     import dask.array as da  # noqa: PLC0415
 
     widths = array.chunks[1]
@@ -96,27 +96,27 @@ def mapped_columns(
 
 
 def product(array: Any, matrix: NDArray[Any]) -> Any:
-    """The product of an array that Dask holds and a matrix that is here."""
+    """Return the product of a Dask array and a matrix on the client."""
     import dask.array as da  # noqa: PLC0415
 
     return array @ da.from_array(matrix, chunks=(array.chunks[1], -1))
 
 
-def by_rows(
-    X: Any, kept: NDArray[np.bool_], function: Callable[[NDArray[Any]], NDArray[Any]]
+def map_row_blocks(
+    X: Any, support: NDArray[np.bool_], function: Callable[[NDArray[Any]], NDArray[Any]]
 ) -> NDArray[Any]:
-    """What a function makes of the kept columns of some rows at a time, brought here.
+    """Apply a function to some columns of each block of rows, and gather the results to the client.
 
-    X may also be a judged table, which stays with its own workers.
+    X may also be a validated Dask table, which stays on its workers.
     """
     from dask.delayed import delayed  # noqa: PLC0415
 
     from .._dask.scheduler import Executor  # noqa: PLC0415
 
-    judged = is_dask_table(X)
-    array = precise_array(kept_columns(X.array if judged else X, kept)).rechunk({1: -1})
+    validated = is_dask_table(X)
+    array = as_float_array(select_columns(X.array if validated else X, support)).rechunk({1: -1})
     task = delayed(function, pure=False)
-    parts = (X.executor if judged else Executor()).compute(
+    parts = (X.executor if validated else Executor()).compute(
         lambda: [task(each) for each in array.to_delayed().ravel()]
     )
     return np.concatenate(parts)
@@ -130,50 +130,51 @@ def _of_block(
     return function(block, places[0])
 
 
-#: What ``weighted`` may be.
+#: Valid values of ``weighted``.
 WEIGHTED = (False, True, "manhattan", "euclidean")
-#: Most features in the view of a notebook.
+#: Number of features in the view of a notebook.
 _N_SHOWN = 10
 
 
 @dataclass
 class WeighterTags(Tags):
-    """scikit-learn's tags, and what else is asked of a weighter."""
+    """scikit-learn's tags, and those of weighters."""
 
-    #: The order of the samples matters by nature.
+    #: The result depends on the order of the samples.
     order_dependent: bool = False
-    #: "manhattan" or "euclidean": the metric that the weights belong to, and that ``weighted=True`` makes.
+    #: "manhattan" or "euclidean": the metric that the weights define; that of ``weighted=True``.
     learned_metric: str = "manhattan"
-    #: The order of the features matters by nature.
+    #: The result depends on the order of the features.
     feature_order_dependent: bool = False
-    #: y holds numbers that are near or far, not classes.
+    #: y holds continuous targets, not class labels.
     continuous_target: bool = False
-    #: Features may be categories, which a parameter ``categorical_features`` names.
+    #: Categorical features are supported; the parameter ``categorical_features`` names them.
     categories: bool = False
 
 
 class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseEstimator):
-    """Base of weighters and of what is wrapped around them: ranks by ``feature_weights_``, keeps the best.
+    """Base of weighters and meta-estimators: ranks features by ``feature_weights_`` and selects the best.
 
     A subclass implements ``fit``, which sets ``feature_weights_`` and, for ``weighted``, ``_scaling``.
 
     Parameters
     ----------
     n_features_to_select : int, float or None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean"
-        What ``transform`` returns: False the kept columns as they are; "manhattan" the kept columns scaled
-        as in ``fit`` times max(weight, 0), "euclidean" times its square root; True the metric of the method.
+        Output of ``transform``: with False the selected columns as is; with "manhattan" the selected columns,
+        scaled as in ``fit``, times max(weight, 0), with "euclidean" times its square root; True is the metric
+        of the method.
     n_jobs : int or None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int
-        1 shows progress on long work.
+        1 shows the progress of long fits.
     """
 
-    # What ``weighted=True`` means for the method.
+    # The metric that the weights define, which ``weighted=True`` selects.
     _own_metric: str = "manhattan"
-    # What each parameter may be.
+    # Valid values of the parameters.
     _constraints = constraints(
         weighted=one_of(*WEIGHTED),
         verbose=partial(check_whole, expected="a whole number >= 0", suits=lambda n: n >= 0),
@@ -183,13 +184,15 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
     _order_dependent: bool = False
     # The result depends on the order in which features are visited.
     _feature_order_dependent: bool = False
-    # y holds numbers that are near or far, not classes.
+    # y holds continuous targets, not class labels.
     _continuous_target: bool = False
-    # Features may be categories, which a parameter ``categorical_features`` names.
+    # Categorical features are supported; the parameter ``categorical_features`` names them.
     _takes_categories: bool = False
-    # SciPy's sparse tables are worked on without storing their zeros.
+    # Sparse matrices are supported.
     _takes_sparse: bool = False
-    # How ``fit`` made features comparable.
+    # Mask of the categorical features of ``fit``; None: all features are numeric.
+    _is_categorical: NDArray[np.bool_] | None = None
+    # The scaling of ``fit``.
     _scaling: Scaling
 
     n_features_to_select: int | float | None
@@ -201,11 +204,11 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
     # Fit
 
     def _check_parameters(self, n_samples: int) -> None:
-        """Raise if a constructor parameter cannot be used; subclasses add rules between several of them."""
+        """Raise if a parameter is invalid; subclasses add rules between several of them."""
         check_declared(self)
         if self.n_features_to_select is None:
             return
-        if is_share(self.n_features_to_select):
+        if is_fraction(self.n_features_to_select):
             check_number("n_features_to_select", self.n_features_to_select, above=0.0, at_most=1.0)
         else:
             check_count(
@@ -215,8 +218,8 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
                 of="features of X",
             )
 
-    def _forget(self) -> None:
-        """Be unfitted, so that a fit that fails does not leave the weights of an earlier one behind."""
+    def _reset(self) -> None:
+        """Delete the results of an earlier fit, so that a fit that fails leaves none."""
         if hasattr(self, "feature_weights_"):
             del self.feature_weights_
 
@@ -224,7 +227,7 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
     def _n_threads(self) -> int:
         return checked_thread_count(self.n_jobs)
 
-    # What a fitted weighter offers
+    # Results
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -234,35 +237,46 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
 
     @property
     def ranking_(self) -> NDArray[np.int64]:
-        """1 = best; equal weights share the lowest number."""
+        """1 = best; equal weights have the lowest of their ranks."""
         check_is_fitted(self)
         return lowest_ranks(self._ranked_by)
 
     @property
     def _ranked_by(self) -> NDArray[np.float64]:
-        """What the features are ranked by: the weights, where a method knows nothing finer."""
+        """Values by which features are ranked: the weights, unless a method has a finer order."""
         return self.feature_weights_
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
-        wanted = self.n_features_to_select
-        if wanted is None:
-            wanted = n_positive(self.feature_weights_)
-        return best_features(self._ranked_by, wanted)
+        n_features = self.n_features_to_select
+        if n_features is None:
+            n_features = n_positive(self.feature_weights_)
+        return best_features(self._ranked_by, n_features)
 
-    def _factors(self) -> NDArray[np.float64]:
-        """What ``transform`` multiplies the kept columns with."""
+    @property
+    def _metric(self) -> str | bool:
+        """The metric in which Euclidean or Manhattan distances of transformed samples are; False: none."""
+        return self.__sklearn_tags__().learned_metric if self.weighted is True else self.weighted
+
+    def _column_factors(self) -> NDArray[np.float64]:
+        """Return the factors by which ``transform`` multiplies the selected columns."""
+        support = self.get_support()
+        if self._is_categorical is not None and self._is_categorical[support].any():
+            n_categorical = int(self._is_categorical[support].sum())
+            raise ValueError(
+                f"weighted={self.weighted!r} multiplies the kept columns, and {n_categorical} of them are"
+                " categorical. Use weighted=False."
+            )
         check_choice("weighted", self.weighted, WEIGHTED)
-        metric = self._own_metric if self.weighted is True else self.weighted
-        return metric_factors(self.feature_weights_[self.get_support()], metric)
+        return metric_factors(self.feature_weights_[support], self._metric)
 
     @property
     def _weighted_formats(self) -> str | bool:
-        """Sparse format in which weighted columns are made; False where dense ones alone are."""
+        """Sparse format in which columns are weighted; False: dense columns only."""
         return "csr" if get_tags(self).input_tags.sparse else False
 
     def transform(self, X: ArrayLike) -> Any:
-        """Reduce X to the kept features; see ``weighted``.
+        """Reduce X to the selected features; see ``weighted``.
 
         Parameters
         ----------
@@ -272,102 +286,102 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         Returns
         -------
         X_kept : {array, sparse matrix, Dask array or data frame} of shape (n_samples, n_kept)
-            The kept columns: as they are, or scaled as in ``fit`` and weighted. A sparse X stays sparse:
-            its columns are then divided but not shifted, so that a 0 stays a 0; distances are the same. Of
-            what Dask holds nothing is computed: a data frame remains one, unless its columns are weighted,
-            which makes an array.
+            The selected columns: as is, or scaled as in ``fit`` and weighted. A sparse X stays sparse: its
+            columns are divided but not shifted, so that zeros stay zeros; distances are the same. A Dask
+            collection stays lazy: a data frame stays one, unless its columns are weighted, which returns an
+            array.
         """
         if is_dask(X):
             return self._lazily_transformed(X)
         check_structure(X)
         if self.weighted is False:
-            return unwarned(super().transform)(X)
+            return ignore_overflow(super().transform)(X)
         check_is_fitted(self)
-        factors = self._factors()
+        factors = self._column_factors()
         allows_missing = self.__sklearn_tags__().input_tags.allow_nan
         samples = validate_data(
             self,
             X,
             accept_sparse=self._weighted_formats,
-            dtype=PRECISIONS,
+            dtype=FLOAT_TYPES,
             ensure_all_finite="allow-nan" if allows_missing else True,
             reset=False,
         )
-        kept = self.get_support()
-        return weighted_columns(samples[:, kept], self._scaling.of(kept), factors)
+        support = self.get_support()
+        return weighted_columns(samples[:, support], self._scaling.of(support), factors)
 
     def _lazily_transformed(self, X: Any) -> Any:
-        """The same of what Dask holds."""
+        """Return the lazily transformed Dask collection."""
         check_is_fitted(self)
-        transformable(self, X)
-        kept = self.get_support()
+        check_transformable(self, X)
+        support = self.get_support()
         if self.weighted is False:
-            return kept_columns(X, kept)
-        factors, scaling = self._factors(), self._scaling.of(kept)
-        array = precise_array(kept_columns(X, kept))
+            return select_columns(X, support)
+        factors, scaling = self._column_factors(), self._scaling.of(support)
+        array = as_float_array(select_columns(X, support))
         dtype = array.dtype
 
-        def weigh(block: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
-            return weighted_columns(block, scaling.of(places), factors[places])
+        def weighted(block: NDArray[Any], features: NDArray[np.int64]) -> NDArray[Any]:
+            return weighted_columns(block, scaling.of(features), factors[features])
 
-        return mapped_columns(array, weigh, dtype)
+        return map_column_blocks(array, weighted, dtype)
 
     def inverse_transform(self, X: ArrayLike) -> Any:
-        """Put the kept features back in their places, zeros elsewhere.
+        """Return X with all features: the selected ones in their columns, zeros elsewhere.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_kept)
-            What ``transform`` returned.
+            Output of ``transform``.
 
         Returns
         -------
         X_original : array of shape (n_samples, n_features)
-            Kept columns in the original units; a column that was multiplied by 0 comes back as the value
-            that the scaling maps to 0.
+            Selected columns in the original units; a column that was multiplied by 0 becomes the value that
+            the scaling maps to 0.
         """
         refuse_dask(X, f"{type(self).__name__}.inverse_transform")
         check_structure(X)
         allows_missing = self.__sklearn_tags__().input_tags.allow_nan
         if self.weighted is False:
             if is_sparse(X) or not allows_missing:
-                return unwarned(super().inverse_transform)(X)
-            return self._put_back(check_array(X, dtype=None, ensure_all_finite="allow-nan"))
+                return ignore_overflow(super().inverse_transform)(X)
+            return self._with_all_columns(check_array(X, dtype=None, ensure_all_finite="allow-nan"))
         weighted = check_array(
             X,
             accept_sparse=self._weighted_formats,
-            dtype=PRECISIONS,
+            dtype=FLOAT_TYPES,
             ensure_all_finite="allow-nan" if allows_missing else True,
         )
-        kept = self.get_support()
-        factors = self._factors()
+        support = self.get_support()
+        factors = self._column_factors()
         if weighted.shape[1] != factors.size:
             raise ValueError(
                 f"X has a different shape than what transform returned: {weighted.shape[1]} columns, not"
                 f" {factors.size}."
             )
         if is_sparse(weighted):
-            unit, slopes = self._scaling.of(kept).slopes()
+            unit, slopes = self._scaling.of(support).slopes()
             with np.errstate(over="ignore"):
-                back = np.divide(1.0, factors, out=np.zeros_like(factors), where=factors > 0.0)
-            for step in (back, 1.0 / slopes, 1.0 / unit):
-                weighted = times_columns(weighted, step)
-            return spread_columns(weighted, np.flatnonzero(kept), kept.size)
+                inverse = np.divide(1.0, factors, out=np.zeros_like(factors), where=factors > 0.0)
+            for each in (inverse, 1.0 / slopes, 1.0 / unit):
+                weighted = multiply_columns(weighted, each)
+            return place_columns(weighted, np.flatnonzero(support), support.size)
         with np.errstate(over="ignore"):
             scaled = np.divide(weighted, factors, out=np.zeros_like(weighted), where=factors > 0.0)
-            back = finite(self._scaling.of(kept).invert(finite(scaled)))
-        return self._put_back(back)
+            original = finite(self._scaling.of(support).invert(finite(scaled)))
+        return self._with_all_columns(original)
 
-    def _put_back(self, columns: NDArray[Any]) -> NDArray[Any]:
-        """The kept columns in their places, zeros elsewhere; values may be missing."""
-        kept = self.get_support()
-        if columns.shape[1] != np.count_nonzero(kept):
+    def _with_all_columns(self, columns: NDArray[Any]) -> NDArray[Any]:
+        """Return an array with the selected columns, and zeros elsewhere."""
+        support = self.get_support()
+        if columns.shape[1] != np.count_nonzero(support):
             raise ValueError("X has a different shape than during fitting.")
-        X = np.zeros((len(columns), kept.size), dtype=columns.dtype)
-        X[:, kept] = columns
+        X = np.zeros((len(columns), support.size), dtype=columns.dtype)
+        X[:, support] = columns
         return X
 
-    # What a notebook shows: scikit-learn asks one or the other
+    # View in a notebook: scikit-learn calls one or the other
 
     def _repr_html_inner(self) -> str:
         return self._with_best_features(super()._repr_html_inner())
@@ -379,21 +393,21 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         return views
 
     def _with_best_features(self, view: str) -> str:
-        """Put the best features beside scikit-learn's view, once they are known."""
+        """Return scikit-learn's view; after the fit with the best features beside it."""
         if not self.__sklearn_is_fitted__():
             return view
-        best = largest_first(self._ranked_by, _N_SHOWN)
+        best = best_first(self._ranked_by, _N_SHOWN)
         try:
-            kept = self.get_support()
+            support = self.get_support()
         except (TypeError, ValueError):
-            # Parameters may have been changed since, to what nothing can be selected by.
-            kept = None
+            # Parameters were changed to invalid values after the fit.
+            support = None
         table = best_features_table(
-            names_at(self, best),
+            feature_names_at(self, best),
             self.feature_weights_[best].tolist(),
-            None if kept is None else kept[best].tolist(),
+            None if support is None else support[best].tolist(),
             n_features=self.feature_weights_.size,
-            n_kept=None if kept is None else int(kept.sum()),
+            n_kept=None if support is None else int(support.sum()),
         )
         return beside(view, table)
 
@@ -417,66 +431,62 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
 
 
 def weighted_columns(X: Any, scaling: Scaling, factors: NDArray[np.float64]) -> Any:
-    """Columns scaled and multiplied, in their own precision; none is beyond its largest number.
+    """Return columns scaled and multiplied, in their own precision, clipped to finite values.
 
-    A table in CSR format is not shifted, so that a 0 stays a 0.
+    A CSR matrix is not shifted, so that zeros stay zeros.
     """
     if is_sparse(X):
         unit, slopes = scaling.slopes()
-        return times_columns(times_columns(times_columns(X, unit), slopes), factors)
+        return multiply_columns(multiply_columns(multiply_columns(X, unit), slopes), factors)
     with np.errstate(over="ignore"):
         return finite(scaling.apply_clipped(X) * factors, X.dtype).astype(X.dtype, copy=False)
 
 
 def metric_factors(weights: NDArray[np.float64], metric: str | bool) -> NDArray[np.float64]:
-    """What scaled columns are multiplied with so that distances are those of the learned metric."""
+    """Return the factors of scaled columns after which distances are those of the learned metric."""
     positive = np.maximum(weights, 0.0)
     return np.sqrt(positive) if metric == "euclidean" else positive
 
 
-def n_features_kept(wanted: int | float, n_features: int) -> int:
-    """Number of features that a number or a share of them stands for."""
-    if is_share(wanted):
-        # 0.29 of 100 features are 29, although 0.29·100 is a little less.
-        return max(1, int(wanted * n_features + 1e-9))
-    return int(wanted)
+def n_selected_features(number: int | float, n_features: int) -> int:
+    """Return the number of features that a number or a fraction of them means."""
+    if is_fraction(number):
+        # 0.29 of 100 features are 29, although 0.29·100 is a little less in floating point.
+        return max(1, int(number * n_features + 1e-9))
+    return int(number)
 
 
 def n_positive(weights: NDArray[np.float64]) -> int:
-    """Number of features that weigh more than 0, and 1 if none does: at least one is kept."""
+    """Return the number of features of positive weight, at least 1."""
     return max(1, int(np.count_nonzero(weights > 0.0)))
 
 
-def best_features(weights: NDArray[np.float64], wanted: int | float | None) -> NDArray[np.bool_]:
-    """Which features are kept, by the rule of ``n_features_to_select``."""
-    n_kept = n_positive(weights) if wanted is None else n_features_kept(wanted, weights.size)
-    mask = np.zeros(weights.size, dtype=bool)
-    mask[falling(weights)[:n_kept]] = True
-    return mask
+def best_features(weights: NDArray[np.float64], number: int | float | None) -> NDArray[np.bool_]:
+    """Return the mask of the selected features, by the rule of ``n_features_to_select``."""
+    n_selected = n_positive(weights) if number is None else n_selected_features(number, weights.size)
+    support = np.zeros(weights.size, dtype=bool)
+    support[best_first(weights)[:n_selected]] = True
+    return support
 
 
-def names_at(fitted: Any, places: Iterable[int]) -> list[str]:
-    """Names of the features at some places; x0, x1, … where there are none, as in scikit-learn."""
+def feature_names_at(fitted: Any, features: Iterable[int]) -> list[str]:
+    """Return the names of some features; x0, x1, … if they have none, as in scikit-learn."""
     names = getattr(fitted, "feature_names_in_", None)
-    return [f"x{place}" if names is None else str(names[place]) for place in places]
+    return [f"x{j}" if names is None else str(names[j]) for j in features]
 
 
-def falling(weights: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The features from the best to the worst; of equal weights the lower index first."""
-    return np.argsort(-weights, kind="stable")
-
-
-def largest_first(weights: NDArray[np.float64], n_features: int) -> NDArray[np.int64]:
-    """The first so many of :func:`falling`, without sorting the others."""
-    if n_features >= weights.size:
-        return falling(weights)
-    least = np.partition(weights, weights.size - n_features)[weights.size - n_features]
-    among = np.flatnonzero(weights >= least)
-    return among[falling(weights[among])[:n_features]]
+def best_first(weights: NDArray[np.float64], n_features: int | None = None) -> NDArray[np.int64]:
+    """Return the features in descending order of weights, ties by index; the first ``n_features`` of them."""
+    if n_features is None or n_features >= weights.size:
+        return np.argsort(-weights, kind="stable")
+    # The others are not sorted.
+    smallest = np.partition(weights, weights.size - n_features)[weights.size - n_features]
+    candidates = np.flatnonzero(weights >= smallest)
+    return candidates[np.argsort(-weights[candidates], kind="stable")[:n_features]]
 
 
 def lowest_ranks(weights: NDArray[np.float64]) -> NDArray[np.int64]:
-    """1 for the largest; equal weights share the lowest number."""
+    """Return ranks, 1 for the largest weight; equal weights have the lowest of their ranks."""
     order = np.argsort(-weights)
     sorted_weights = weights[order]
     first = np.concatenate([[True], sorted_weights[1:] != sorted_weights[:-1]])
@@ -485,6 +495,46 @@ def lowest_ranks(weights: NDArray[np.float64]) -> NDArray[np.int64]:
     return ranks
 
 
-def is_share(value: Any) -> bool:
-    """Whether a number of features to keep is a share of them: a float, also 1.0."""
+def is_fraction(value: Any) -> bool:
+    """Return whether a number of features is a fraction of them: a float, also 1.0."""
     return isinstance(value, Real) and not isinstance(value, Integral)
+
+
+# Capabilities of any estimator, by its tags and parameters
+
+
+def takes_missing(estimator: Any) -> bool:
+    """Return whether an estimator supports missing values."""
+    return bool(get_tags(estimator).input_tags.allow_nan)
+
+
+def takes_categories(estimator: Any) -> bool:
+    """Return whether an estimator supports categorical features."""
+    return bool(getattr(get_tags(estimator), "categories", False))
+
+
+def takes_continuous_target(estimator: Any) -> bool:
+    """Return whether y holds continuous targets, also where they are integers."""
+    return is_regressor(estimator) or bool(getattr(get_tags(estimator), "continuous_target", False))
+
+
+def categories_parameter(estimator: Any) -> str:
+    """Return the name of the, possibly nested, parameter ``categorical_features``; "" if there is none."""
+    return _nested_parameter(estimator, "categorical_features")
+
+
+def stays_within_batches(estimator: Any) -> bool:
+    """Return whether neighbors are in the same batch, and not in other batches."""
+    parameter = _nested_parameter(estimator, "batch_neighbors")
+    return not parameter or estimator.get_params()[parameter] == "within"
+
+
+def weighs_classes(estimator: Any) -> bool:
+    """Return whether class weights are set."""
+    parameter = _nested_parameter(estimator, "class_weight")
+    return bool(parameter) and estimator.get_params()[parameter] is not None
+
+
+def _nested_parameter(estimator: Any, name: str) -> str:
+    """Return the outermost parameter of this name, of the estimator or of one inside; "" if there is none."""
+    return min((each for each in estimator.get_params() if each.split("__")[-1] == name), key=len, default="")

@@ -1,4 +1,4 @@
-"""What the methods with soft neighborhoods share: kernel width, margins of samples, and the iteration."""
+"""Base classes of the methods with soft neighborhoods: kernel width, margins, and the iteration."""
 
 from __future__ import annotations
 
@@ -30,58 +30,58 @@ from .._solvers.fixed_point import (
     unit_positive_part,
 )
 from .progress import watched
-from .validation import Table
+from .training_data import TrainingData
 from .weighter import FeatureWeighter
 
-# Weights where the user chooses no kernel width: what margins tell before and after weights are learned.
+# Weights for an automatic kernel width: margins at equal weights combined with learned weights
 
 
-#: Share of all samples that neighborhoods under learned weights hold, in effect.
-LEARNED_SHARE = 0.5
-#: The same before anything is learned, where single features show best over wide neighborhoods.
-FIRST_SHARE = 0.7
+#: Perplexity of neighborhoods under learned weights, as a fraction of all samples.
+LEARNED_PERPLEXITY = 0.5
+#: Perplexity at equal weights, where wide neighborhoods show single features best.
+INITIAL_PERPLEXITY = 0.7
 
 
-def first_margin(rows: Engine, n_features: int) -> NDArray[np.float64]:
-    """ν of Sun 2007, eq. (11), while all weights are equal, over wide neighborhoods, (n_features,).
+def first_margin(engine: Engine, n_features: int) -> NDArray[np.float64]:
+    """Return ν of Sun 2007, eq. (11), at equal weights, over wide neighborhoods, (n_features,).
 
-    No sample counts as an outlier (γ = 1), and the misses of each class count by themselves (eq. 20).
+    No sample is an outlier (γ = 1), and each class of misses has a neighborhood of its own (eq. 20).
     """
     equal = np.full(n_features, 1.0 / n_features)
-    near = rows.soft_neighborhoods(equal, rows.width_for_perplexity(equal, FIRST_SHARE))
+    near = engine.soft_neighborhoods(equal, engine.width_for_perplexity(equal, INITIAL_PERPLEXITY))
     return near.mean_margin(pooled=False, outliers=False)
 
 
 def joined(learned: NDArray[np.float64], first: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(w/‖w‖₂ + c·ν/‖ν‖₂)⁺ at unit norm: learned weights w, and the margin ν that they began with.
+    """Return (w/‖w‖₂ + c·ν/‖ν‖₂)⁺ at unit norm, for learned weights w and the margin ν at equal weights.
 
-    c = cos²(w, ν⁺) is the share of w that ν explains. Where features act only together ν does not show those
-    that w has found, c is small, and the many small ν of the others add little. Where many features tell the
-    same, ν shows them too; w prefers some of them by chance, and ν sets that right.
+    c = cos²(w, ν⁺) is the fraction of w that ν explains. For features that matter only in combination ν is
+    small, c is small, and the many small ν of the others add little. Of redundant features w prefers some at
+    random; ν is alike for all of them, and corrects that.
     """
-    unit, shown = unit_positive_part(learned), unit_positive_part(first)
-    if unit is None or shown is None:
-        return learned if unit is None else unit
-    share = float((unit * shown).sum()) ** 2
-    both = unit_positive_part(unit + share / euclidean_norm(first) * first)
-    return unit if both is None else both
+    w, nu = unit_positive_part(learned), unit_positive_part(first)
+    if w is None or nu is None:
+        return learned if w is None else w
+    c = float((w * nu).sum()) ** 2
+    both = unit_positive_part(w + c / euclidean_norm(first) * first)
+    return w if both is None else both
 
 
-#: Which misses form a neighborhood: of all classes (eq. 21), or of each by itself (eq. 20).
+#: Misses that form a neighborhood: those of all classes (eq. 21), or of each class (eq. 20).
 MARGINS = ("nearest", "prior")
-#: Steps of the averaged iteration where the user does not say; they are then the whole method.
+#: Default number of averaged steps, a schedule of fixed length.
 AVERAGED_STEPS = 10
 
 
 class WithDistances(Protocol):
-    """Rows whose distances a kernel width can be found from."""
+    """An engine that computes a kernel width from distances."""
 
     def width_for_perplexity(self, w: NDArray[np.float64], share: float) -> float:
-        """σ at which a neighborhood holds, in effect, ``share`` of the other samples."""
+        """Return σ at which the perplexity of neighborhoods is ``share`` of the other samples."""
 
 
 class SoftWeighter(FeatureWeighter):
-    """Base of the weighters whose neighbors are weighed by exp(−d/σ)."""
+    """Base of the weighters whose neighbors have weights exp(−d/σ)."""
 
     sigma: str | float
     perplexity: float | None
@@ -102,17 +102,19 @@ class SoftWeighter(FeatureWeighter):
 
     @property
     def _pooled(self) -> bool:
-        """Whether the misses of all classes are one set, or each class counts by itself."""
+        """Whether misses of all classes form one neighborhood, or those of each class."""
         return True
 
-    def _width(self, rows: WithDistances, w: NDArray[np.float64]) -> float:
-        """σ as the user gave it, or such that neighborhoods under w have the wanted size."""
+    def _width(self, engine: WithDistances, w: NDArray[np.float64]) -> float:
+        """Return the parameter σ, or the σ at which neighborhoods under w have the perplexity."""
         if self._automatic:
-            return rows.width_for_perplexity(w, LEARNED_SHARE if self.perplexity is None else self.perplexity)
+            return engine.width_for_perplexity(
+                w, LEARNED_PERPLEXITY if self.perplexity is None else self.perplexity
+            )
         return float(self.sigma)
 
     def margins(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Expected margin of every sample among the given ones, under the learned weights.
+        """Return the expected margin of every sample of X, with neighbors in X, under the learned weights.
 
         ρ_n = Σ_i α_in ‖x_n − x_i‖_w − Σ_i β_in ‖x_n − x_i‖_w: how much farther the misses are than the hits,
         each weighed by exp(−d/σ) (Sun 2007, eq. 11, without γ). Positive: the sample is nearer to its own
@@ -121,61 +123,61 @@ class SoftWeighter(FeatureWeighter):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples, scaled here as in ``fit``. What is missing may be any value of these samples.
+            The samples; scaled as in ``fit``. A missing value is replaced by its expectation over them.
         y : array-like of shape (n_samples,)
             Their classes.
         batches : array-like of shape (n_samples,), default=None
-            Their batches; features are then scaled in each of these by itself.
+            Their batches; features are then scaled within each batch.
 
         Returns
         -------
         margins : array of shape (n_samples,)
-            0 for a sample that is alone in its class.
+            0 for a sample without another of its class.
         """
-        rows, _ = self._margin_rows(X, y, batches)
-        w = self.feature_importances_  # σ is in the units of the distance under these
-        return rows.soft_neighborhoods(w, self.sigma_).margins(pooled=self._pooled)
+        engine, _ = self._margin_engine(X, y, batches)
+        w = self.feature_importances_  # σ is in units of the distance under these
+        return engine.soft_neighborhoods(w, self.sigma_).margins(pooled=self._pooled)
 
 
 class ClassMargins(SoftWeighter):
-    """Base of those that may take the misses class by class, and count outliers less."""
+    """Base of the weighters with the parameters ``margin`` and ``outliers``."""
 
     margin: str | None
     outliers: bool | None
 
-    #: Whether both may be None, and then follow from the width.
-    _margin_may_follow: ClassVar[bool] = False
+    #: Whether both may be None, which derives them from the kernel width.
+    _margin_may_be_none: ClassVar[bool] = False
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
-        follows = self._margin_may_follow
-        check_choice("margin", self.margin, (*MARGINS, None) if follows else MARGINS)
-        if self.outliers is not None or not follows:
+        optional_margin = self._margin_may_be_none
+        check_choice("margin", self.margin, (*MARGINS, None) if optional_margin else MARGINS)
+        if self.outliers is not None or not optional_margin:
             check_flag("outliers", self.outliers)
 
     @property
     def _pooled(self) -> bool:
-        """Whether the misses of all classes are one set (eq. 21), or each class counts by itself (eq. 20)."""
+        """Whether misses of all classes form one neighborhood (eq. 21), or those of each class (eq. 20)."""
         return self.margin == "nearest"
 
 
 class RepeatedWeighter(SoftWeighter):
-    """Base of those that repeat w ← step(w) from first weights until nothing moves.
+    """Base of the weighters that iterate w ← step(w) to a fixed point.
 
     Parameters
     ----------
     sigma, averaging, perplexity, max_iter, tol, init, memory_budget, random_state
-        As :class:`highrelief.IRelief` has them.
+        See :class:`highrelief.IRelief`.
     **shared
-        For :class:`.base.FeatureWeighter`.
+        See :class:`.weighter.FeatureWeighter`.
     """
 
-    #: Steps of the plain iteration where the user does not say.
+    #: Default ``max_iter`` of the plain iteration.
     _plain_steps: ClassVar[int] = 100
-    #: What ``init="uniform"`` stands for, None for 1/n_features; and the norm of ``init="random"``.
+    #: Weight for ``init="uniform"``, None for 1/n_features; order of the norm for ``init="random"``.
     _uniform: ClassVar[float | None] = 1.0
     _random_norm: ClassVar[int] = 2
-    #: σ at weights of norm 1, where a search over kernel widths sets it; ``sigma`` must then be "auto".
+    #: σ at weights of norm 1, set by a search over kernel widths; ``sigma`` is then "auto".
     _sigma_at_norm_1: float | None = None
     _constraints = constraints(
         averaging=optional(check_flag),
@@ -213,7 +215,7 @@ class RepeatedWeighter(SoftWeighter):
 
     @property
     def _parameter_free(self) -> bool:
-        """Whether neither a width nor the size of neighborhoods is given."""
+        """Whether neither ``sigma`` nor ``perplexity`` is set."""
         return self._automatic and self.perplexity is None
 
     @property
@@ -226,9 +228,9 @@ class RepeatedWeighter(SoftWeighter):
 
     @property
     def _ran_its_schedule(self) -> bool:
-        """Whether all steps of a fixed number were made, the weights averaged over them."""
-        whole = self._averages and self.max_iter is None and self.n_iter_ == AVERAGED_STEPS
-        return bool(whole and self.converged_)
+        """Whether the whole schedule of averaged steps was run."""
+        complete = self._averages and self.max_iter is None and self.n_iter_ == AVERAGED_STEPS
+        return bool(complete and self.converged_)
 
     def _repeat(
         self,
@@ -237,7 +239,7 @@ class RepeatedWeighter(SoftWeighter):
         *,
         converged: StoppingRule | None = None,
     ) -> NDArray[np.float64]:
-        """Repeat the step as the parameters say, store how that ended, and return the last weights."""
+        """Iterate the step, set the attributes of the iteration, and return the last weights."""
         averaging = self._averages
         max_iter = self.max_iter or (AVERAGED_STEPS if averaging else self._plain_steps)
         with watched(self, total=max_iter) as progress:
@@ -250,34 +252,34 @@ class RepeatedWeighter(SoftWeighter):
                 converged=converged,
                 report=progress.advance,
             )
-        whole_schedule = averaging and self.max_iter is None and not end.interrupted
-        self._set_iterations(end, complete=whole_schedule, advice=self._advice(end))
+        complete = averaging and self.max_iter is None and not end.interrupted
+        self._set_iterations(end, complete=complete, advice=self._advice(end))
         return end.weights
 
-    def _width(self, rows: WithDistances, w: NDArray[np.float64]) -> float:
+    def _width(self, engine: WithDistances, w: NDArray[np.float64]) -> float:
         if self._sigma_at_norm_1 is not None:
             return self._sigma_at_norm_1 * (euclidean_norm(w) or 1.0)
-        return super()._width(rows, w)
+        return super()._width(engine, w)
 
-    def _workspace(self, table: Table) -> Any:
-        """Return what repeated fits to one table share: its rows, and what is computed from them once."""
-        return self._rows(table)
+    def _workspace(self, data: TrainingData) -> Any:
+        """Return what several fits to the same data share: the engine, and what it computes once."""
+        return self._engine(data)
 
-    def _learn(self, table: Table, workspace: Any, w: NDArray[np.float64]) -> Self:
-        """Iterate from weights w, and store the results."""
+    def _learn(self, data: TrainingData, workspace: Any, w: NDArray[np.float64]) -> Self:
+        """Iterate from weights w, and set the fitted attributes."""
         raise NotImplementedError
 
-    def _first_margin(self, rows: Engine) -> NDArray[np.float64] | None:
-        """What the features tell before weights are learned; None where the user wants no more than these."""
-        return first_margin(rows, self.n_features_in_) if self._parameter_free else None
+    def _first_margin(self, engine: Engine) -> NDArray[np.float64] | None:
+        """Return the margin at equal weights, with which learned weights are combined; None: they are not."""
+        return first_margin(engine, self.n_features_in_) if self._parameter_free else None
 
     @staticmethod
     def _joined(w: NDArray[np.float64], first: NDArray[np.float64] | None) -> NDArray[np.float64]:
-        """Learned weights, joined with that margin if it was asked for."""
+        """Return learned weights, combined with that margin unless it is None."""
         return w if first is None else joined(w, first)
 
     def _advice(self, end: FixedPoint) -> str:
-        """What may help an iteration that did not converge."""
+        """Return what may help an iteration that did not converge."""
         if self._automatic:
             return "" if self._averages else "averaging=True may help."
         if self._averages:
@@ -285,7 +287,7 @@ class RepeatedWeighter(SoftWeighter):
         return 'A larger sigma, averaging=True or sigma="auto" may help.'
 
     def _first_weights(self) -> NDArray[np.float64]:
-        """Return initial weights as ``init`` defines them."""
+        """Return the initial weights by ``init``."""
         n_features = self.n_features_in_
         if isinstance(self.init, str):
             check_choice("init", self.init, ("uniform", "random"))

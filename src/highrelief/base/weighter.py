@@ -1,8 +1,8 @@
-"""What every feature weighter does before and after its method: input, scaling, iterations, margins."""
+"""The base class of feature weighters: validation, scaling, convergence warnings, margins."""
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,36 +13,47 @@ from .._engine.batches import BatchConstraint
 from .._engine.engine import Engine
 from .._solvers.fixed_point import FixedPoint, unit_positive_part
 from .selector import WeighterTags, WeightSelector
-from .validation import ClassTableMixin, Table, check_scaled_spans, check_spans, known_codes, plain, warn_user
+from .training_data import TrainingData
+from .validation import ValidationMixin, check_scaled_spans, check_spans, known_codes, plain, warn_user
 
 
-class FeatureWeighter(ClassTableMixin, WeightSelector):
-    """Base of all weighters: checks and scales the input, gives every feature a weight.
+class FeatureWeighter(ValidationMixin, WeightSelector):
+    """Base of the estimators that compute one weight per feature.
 
-    A subclass implements ``fit``: it asks :meth:`_check_fit` for the checked table (or
-    :meth:`_rows` for the rows, scaled), computes one weight per feature and ends with
-    :meth:`_set_weights`.
+    A subclass defines
+
+    - ``fit(self, X, y, sample_weight=None, batches=None)``, decorated with ``with_callbacks``; the last two
+      arguments only if the method supports them. It calls ``data = self._check_fit(X, y, …)``, computes one
+      weight per feature, with neighbors from ``self._engine(data)`` if it needs them, and ends with
+      ``return self._set_weights(weights)``.
+    - ``__init__`` with keyword-only parameters, stored as is, if it has parameters of its own; valid values
+      are declared in ``_constraints``. :meth:`_check_parameters` is for rules between several parameters.
+    - class attributes that differ from the defaults: what input is supported (``_allows_missing``,
+      ``_takes_sparse``, ``_refuses_dask``, ``_types``), and properties of the method (``_needs_hits``,
+      ``_widest``, ``_own_metric``, ``_order_dependent``).
+    - ``margins(self, X, y)``, if the method has margins, from ``self._margin_engine(X, y)``.
 
     Parameters
     ----------
     n_features_to_select : int, float or None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean"
-        What ``transform`` returns: False the kept columns as they are; "manhattan" the kept columns scaled
-        as in ``fit`` times max(weight, 0), "euclidean" times its square root; True the metric of the method.
+        Output of ``transform``: with False the selected columns as is; with "manhattan" the selected columns,
+        scaled as in ``fit``, times max(weight, 0), with "euclidean" times its square root; True is the metric
+        of the method.
     scale : "range", "standard" or None
-        How features are made comparable before distances are taken.
+        Scaling of the features before distances are computed.
     n_jobs : int or None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int
-        1 shows progress on long work.
+        1 shows the progress of long fits.
     """
 
-    # A class of one sample says nothing.
+    # Whether a class of one sample contributes nothing.
     _needs_hits = True
-    # Features that are not scaled may span so much, in float64 and in float32, or the inverse of it: squares
-    # of squares, and their sums, are numbers.
+    # Largest range of unscaled features for float64 and for float32; its inverse is the smallest. Sums of
+    # fourth powers are finite.
     _widest: tuple[float, float] = (1e70, 1e15)
 
     def __init__(
@@ -70,28 +81,32 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
     def _check_parameters(self, n_samples: int) -> None:
         WeightSelector._check_parameters(self, n_samples)
 
-    def _judge(self, table: Table) -> None:
-        once = table.sample_weight is None or table.sample_weight.max() <= 1.0
-        if self._needs_hits and np.bincount(table.codes).max() < 2 and once:
+    def _largest_range(self, dtype: np.dtype[Any]) -> float:
+        """Return the largest range of unscaled features."""
+        return self._widest[dtype == np.float32]
+
+    def _check_data(self, data: TrainingData) -> None:
+        unweighted = data.sample_weight is None or data.sample_weight.max() <= 1.0
+        if self._needs_hits and np.bincount(data.codes).max() < 2 and unweighted:
             warn_user(
                 f"No class in y has two samples: without hits {type(self).__name__} gives every feature the"
                 " weight 0.",
                 UserWarning,
             )
-        elif table.batch_constraint is not None:
-            self._check_batches(table, table.batch_constraint)
+        elif data.batch_constraint is not None:
+            self._check_batches(data, data.batch_constraint)
         if self._constant.all():
-            where = "" if table.batch_constraint is None else " in each batch"
+            where = "" if data.batch_constraint is None else " in each batch"
             raise ValueError(
                 f"All {self.n_features_in_} features of X are constant{where}: there is nothing to weigh."
             )
         if self.scale is None:
-            widest = self._widest[table.X.dtype == np.float32]
-            check_spans(table.ranges, widest, 1.0 / widest)
+            widest = self._largest_range(data.X.dtype)
+            check_spans(data.ranges, widest, 1.0 / widest)
 
-    def _check_batches(self, table: Table, batch_constraint: BatchConstraint) -> None:
-        """Raise or warn if no sample has neighbors to be compared with."""
-        misses = batch_constraint.has_misses(table.codes)
+    def _check_batches(self, data: TrainingData, batch_constraint: BatchConstraint) -> None:
+        """Raise or warn if the batch constraint leaves no sample with a hit and a miss."""
+        misses = batch_constraint.has_misses(data.codes)
         if not misses.any():
             reason = (
                 "no batch has two classes, so that nothing tells a feature of the class from one of the batch"
@@ -102,7 +117,7 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
                 f"batch_neighbors={self.batch_neighbors!r} leaves {type(self).__name__} without misses:"
                 f" {reason}."
             )
-        if not (misses & batch_constraint.has_hits(table.codes, table.sample_weight)).any():
+        if not (misses & batch_constraint.has_hits(data.codes, data.sample_weight)).any():
             warn_user(
                 f"batch_neighbors={self.batch_neighbors!r} leaves no sample with a hit and a miss:"
                 f" {type(self).__name__} gives every feature the weight 0.",
@@ -110,14 +125,14 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
             )
 
     def _set_weights(self, weights: NDArray[np.float64]) -> Self:
-        """Store the weights, and what follows from them. A constant feature weighs 0."""
+        """Set ``feature_weights_``; the weight of a constant feature is 0."""
         self.feature_weights_ = np.where(self._constant, 0.0, weights)
         return self
 
     def _set_iterations(self, end: FixedPoint, *, complete: bool, advice: str) -> None:
-        """Store how an iteration ended, and warn if not as it should.
+        """Set the attributes of an iteration, and warn if it did not converge.
 
-        ``complete``: the iteration was to run for as many steps as it did, converged or not.
+        ``complete``: all steps of a schedule of fixed length were run, converged or not.
         """
         self.n_iter_ = max(end.n_iter, 1)
         self.history_ = np.array(end.changes)
@@ -145,60 +160,64 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
         if not self.converged_:
             warn_user(reason.rstrip(), ConvergenceWarning)
 
-    def _margin_table(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> Table:
-        """Judge new samples whose margins are asked for."""
+    def _check_new_samples(
+        self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None
+    ) -> TrainingData:
+        """Validate new samples of which margins are computed."""
         check_is_fitted(self)
-        X, y, ranges, missing_mask, *encoded = self._checked(X, y, reset=False, min_samples=2)
-        codes = known_codes(self.classes_, y)
+        samples = self._validate_samples(X, y, reset=False)
+        codes = known_codes(self.classes_, samples.y)
         if np.all(codes == codes[0]):
-            raise ValueError(f"y has only one class ({plain(y[0])!r}): without misses there is no margin.")
-        kept = np.ones(codes.size, dtype=bool)
-        batch_constraint = self._batch_constraint(batches, kept, X)
-        table = Table(
-            X, codes, None, kept, ranges, missing_mask, self._class_weights, batch_constraint, *encoded
+            raise ValueError(
+                f"y has only one class ({plain(samples.y[0])!r}): without misses there is no margin."
+            )
+        included = np.ones(codes.size, dtype=bool)
+        data = TrainingData(
+            **vars(samples),
+            codes=codes,
+            included=included,
+            class_weights=self._class_weights,
+            batch_constraint=self._batch_constraint(batches, included, samples.X),
         )
-        if batch_constraint is None:
-            scaling = self._scaling if table.encoding is None else table.encoding.of_columns(self._scaling)
-            check_scaled_spans(ranges, scaling, self._widest[scaling.offset.dtype == np.float32])
-        return table
+        if data.batch_constraint is None:
+            encoding, scaling = data.encoding, self._scaling
+            columns = scaling if encoding is None else encoding.of_columns(scaling)
+            check_scaled_spans(data.ranges, columns, self._largest_range(columns.offset.dtype))
+        return data
 
-    def _margin_rows(
+    def _margin_engine(
         self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None
     ) -> tuple[Engine, NDArray[np.float64]]:
-        """Rows of new samples, scaled as in ``fit``, and the weights as a metric of unit norm."""
-        rows = self._rows(self._margin_table(X, y, batches))
+        """Return the engine for new samples, scaled as in ``fit``, and the weights at unit norm."""
+        engine = self._engine(self._check_new_samples(X, y, batches))
         w = unit_positive_part(self.feature_weights_)
-        return rows, np.zeros(self.n_features_in_) if w is None else w
+        return engine, np.zeros(self.n_features_in_) if w is None else w
 
 
-# Which samples look as if their label were wrong, by I-RELIEF's probability and by their margins.
+# Samples that may be mislabeled
 
 
-#: I-RELIEF's probability above which a label is suspected: more likely wrong than right.
+#: Outlier probability of I-RELIEF above which a label is suspected: it is more likely wrong than right.
 LIKELY = 0.5
 
 
 def suspects(
     probability: NDArray[np.float64], margins: NDArray[np.float64], codes: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Places of the samples that may be mislabeled, the likeliest first.
+    """Return the indices of the samples that may be mislabeled, the most probable first.
 
-    Their probability is above 0.5, also if all classes counted as equally large, and their margin is below 0:
-    the probability alone suspects most of a small class, or of any where classes are many, since most
-    neighbors of any sample are of others. What is not known, nan, is not suspected.
+    Their outlier probability is above 0.5, also after correction for class sizes, and their margin is
+    negative. Without the correction most samples of a small class would be suspected, as most neighbors of
+    any sample belong to other classes. A sample with NaN is not suspected.
     """
     with np.errstate(invalid="ignore"):
         likely = (probability > LIKELY) & (at_equal_sizes(probability, codes) > LIKELY)
-        places = np.flatnonzero(likely & (margins < 0.0))
-    return places[np.argsort(-probability[places], kind="stable")]
+        indices = np.flatnonzero(likely & (margins < 0.0))
+    return indices[np.argsort(-probability[indices], kind="stable")]
 
 
 def at_equal_sizes(probability: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """I-RELIEF's probability as if a sample had as many hits as misses.
-
-    In a wide neighborhood the share of other classes is their share of all samples: all samples of a small
-    class would be suspects.
-    """
+    """Return outlier probabilities corrected as if every sample had as many hits as misses."""
     hits = np.bincount(codes)[codes] - 1.0
     misses = len(codes) - hits - 1.0
     of_misses, of_hits = probability * hits, (1.0 - probability) * misses

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..base.abilities import takes_measurements
+from ..base.selector import takes_continuous_target
 from ..inspection.comparison import Comparison, compare
 from ..inspection.report.inputs import about_software
 from ..io.cells import TableError
@@ -107,7 +107,7 @@ def compare_methods(
     }
     for name, each in weighters.items():
         check_batches(name, each, request.batch)
-        if takes_measurements(each):
+        if takes_continuous_target(each):
             raise UsageError(
                 f"{name} weighs features for a target of numbers, and a comparison is judged by classes;"
                 " leave it out of --methods."

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.abilities import categories_parameter
 from ..base.meta import fit_inside
+from ..base.selector import categories_parameter
 from ..datasets import make_fermat_spiral
 from ..inspection.interactions import InteractionTable
 from ..inspection.report.inputs import about_software, json_value

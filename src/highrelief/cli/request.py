@@ -11,7 +11,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin
 
-from ..base.abilities import takes_categories, takes_measurements, takes_missing
+from ..base.selector import takes_categories, takes_continuous_target, takes_missing
 from ..catalog import METHODS
 from ..inspection.report.inputs import about_software
 from ..io.cells import ContinuousTargetError, NoNumbersError, TableError, quoted
@@ -127,14 +127,14 @@ def read_for(estimator: Any, request: Request, source: Source) -> tuple[LabeledT
     """Read the table of a resolved request; return it as read, and as the estimator needs it."""
     roles = replace(
         _roles(request),
-        continuous_target=takes_measurements(estimator),
+        continuous_target=takes_continuous_target(estimator),
         text_as_categories=takes_categories(estimator),
         categorical=request.categorical,
     )
     try:
         as_read = read_table(source, roles)
     except ContinuousTargetError as error:
-        others = _alternatives(takes_measurements, "numbers")
+        others = _alternatives(takes_continuous_target, "numbers")
         raise TableError(f"{str(error).rstrip('.')}{others}.") from error
     except NoNumbersError as error:
         others = _alternatives(takes_categories, "words")

@@ -133,7 +133,7 @@ class Screen(Listener):
 
         from .._engine.limits import limits  # noqa: PLC0415
         from .._engine.threads import start_helper  # noqa: PLC0415
-        from ..base.progress import watching  # noqa: PLC0415
+        from ..base.progress import listening  # noqa: PLC0415
 
         columns = (
             SpinnerColumn(),
@@ -152,7 +152,7 @@ class Screen(Listener):
             progress.update(task, completed=done, total=total)
 
         try:
-            with watching(report):
+            with listening(report):
                 yield report
         finally:
             finished.set()

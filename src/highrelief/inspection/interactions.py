@@ -19,12 +19,11 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from .._engine.parameters import check_count, random_generator
-from ..base.abilities import categories_parameter, takes_measurements
-from ..base.categorical import as_columns, chosen_features
+from ..base.categorical import as_columns, categorical_mask
 from ..base.meta import MetaWeighter, fit_inside, innermost, ranked_by, weights_of
-from ..base.progress import watching
-from ..base.resampling import SEEDS, run_some, seeded_clone, unseeded
-from ..base.selector import WeightSelector, falling
+from ..base.progress import listening
+from ..base.resampling import SEEDS, fit_members, seeded_clone, unseeded
+from ..base.selector import WeightSelector, best_first, categories_parameter, takes_continuous_target
 from ..base.validation import check_structure, label_codes, refuse_dask, warn_user
 from ..selection.halves import checked_halves, halves, why_not
 
@@ -70,7 +69,7 @@ class Refits:
         chosen = weighting.get_params()[parameter] if parameter else None
         mask = None
         if chosen is not None and isinstance(innermost(weighting), WeightSelector):
-            mask = chosen_features(chosen, as_columns(data.X), feature_names(estimator, data.X))
+            mask = categorical_mask(chosen, as_columns(data.X), feature_names(estimator, data.X))
         return cls(weighting, data, features, mask)
 
     @property
@@ -90,7 +89,7 @@ class Refits:
         member = seeded_clone(member, unseeded(member), seed)
         X = _safe_indexing(_safe_indexing(self.data.X, places, axis=1), rows)
         # The progress of a single refit is not reported.
-        with watching(_ignore_progress):
+        with listening(_ignore_progress):
             member.fit(X, _safe_indexing(self.data.y, rows), **self.data.fit_params(rows))
         return member
 
@@ -133,7 +132,7 @@ def best_features(estimator: Any, data: FitData, n_features: int) -> NDArray[np.
         check_is_fitted(innermost(fitted))
     except NotFittedError:
         fitted = clone(fitted).fit(data.X, data.y, **data.fit_params())
-    order = falling(ranked_by(fitted, weights_of(fitted, int(np.shape(data.X)[1]))))
+    order = best_first(ranked_by(fitted, weights_of(fitted, int(np.shape(data.X)[1]))))
     best = [j for j in order[:n_features] if _varies(_safe_indexing(data.X, [int(j)], axis=1))]
     if len(best) < 2:
         raise ValueError(
@@ -484,7 +483,7 @@ def interactions_within(
     pairs = [halves(np.random.RandomState(each), codes, group_codes) for each in seeds[:-1]]
     half_rows = [half for pair in pairs for half in pair]
     with _warnings_ignored():
-        half_tables = run_some(
+        half_tables = fit_members(
             lambda half: refits.table_or_none(half, seed),
             half_rows,
             lambda: False,
@@ -521,6 +520,6 @@ def _with_noise(
 def _codes(estimator: Any, y: Any) -> NDArray[np.int64]:
     """Return class codes; all 0 for a continuous target."""
     labels = np.asarray(y)
-    if takes_measurements(innermost(estimator)):
+    if takes_continuous_target(innermost(estimator)):
         return np.zeros(len(labels), dtype=np.int64)
     return np.unique(labels, return_inverse=True)[1]

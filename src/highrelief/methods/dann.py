@@ -1,4 +1,4 @@
-"""DANN: directions in which the classes differ from place to place."""
+"""DANN: directions in which classes differ within neighborhoods."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .._engine.parameters import constraints, count, optional
 from .._engine.threads import one_blas_thread
 from .._solvers import scatter
 from ..base.extraction import FeatureExtractor, check_square
-from ..base.validation import Table
+from ..base.training_data import TrainingData
 
-#: Neighbors by default: a fifth of the samples, at least this many.
+#: Smallest default number of neighbors; otherwise it is a fifth of the samples.
 FEWEST_NEIGHBORS = 50
 
 
@@ -32,21 +32,21 @@ class DANN(FeatureExtractor):
     discriminant adaptive nearest neighbors, as Sun and Wu compare LFE with; the adaptive classifier is not
     part of it.
 
-    Samples tied at the k-th distance share what is left of the weight, so that the order of the rows never
-    matters.
+    Samples tied at the k-th distance share the remaining weight, so that results do not depend on the order
+    of the rows.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        Directions to keep, those of the largest eigenvalues; None: all with a positive one. Where fewer are
-        positive these are kept, with a warning.
+        Number of directions, those of the largest eigenvalues; None: all with a positive one. If fewer are
+        positive, these are returned, with a warning.
     n_neighbors : int or None, default=None
         Samples in a neighborhood, at least 2; None: a fifth of the samples, at least 50. Never more than
         there are.
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1].
+        Scaling of the features; "range" maps to [0, 1].
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class DANN(FeatureExtractor):
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
-        How it was computed: threads, precision, how distances were found.
+        How the results were computed: threads, precision, kind of distances.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -88,7 +88,7 @@ class DANN(FeatureExtractor):
     (array([0, 1]), (200, 2))
     """
 
-    # What neighbors share is multiplied by how often each counts.
+    # Shares of neighbors are multiplied by sample weights.
     _largest_weight = (1e145, 1e145)
     _constraints = constraints(n_neighbors=optional(count(at_least=2)))
 
@@ -113,20 +113,20 @@ class DANN(FeatureExtractor):
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies.
+            Sample weights; a sample of weight s counts as s equal samples.
 
         Returns
         -------
         self : object
             The fitted extractor.
         """
-        table = self._check_fit(X, y, sample_weight)
-        # Neighbors are looked for as if all samples were of one class.
-        rows = self._rows(replace(table, codes=np.zeros_like(table.codes)))
-        sample_weight = rows.sample_weight
+        data = self._check_fit(X, y, sample_weight)
+        # Neighbors of all classes: all samples have the same code.
+        engine = self._engine(replace(data, codes=np.zeros_like(data.codes)))
+        sample_weight = engine.sample_weight
         self.n_neighbors_ = self._neighbors_among(sample_weight.sum())
-        search = rows.nearest(Neighborhood(self.n_neighbors_ - 1, "euclidean", pooled=True))
-        columns = rows.centered()
+        search = engine.nearest(Neighborhood(self.n_neighbors_ - 1, "euclidean", pooled=True))
+        columns = engine.centered()
         self.solver_ = "dual" if columns.n_samples < columns.n_features else "primal"
         check_square(
             min(columns.n_samples, columns.n_features),
@@ -135,17 +135,17 @@ class DANN(FeatureExtractor):
         )
         if self.solver_ == "dual":
             found = scatter.sample_directions(
-                columns, self._scatter(search, table, sample_weight), self.n_components
+                columns, self._scatter(search, data, sample_weight), self.n_components
             )
         else:
-            S = self._scatter(search, table, sample_weight, columns.matrix())
+            S = self._scatter(search, data, sample_weight, columns.matrix())
             found = scatter.matrix_directions(S, columns, self.n_components)
         if not found.eigenvalues.size:
             raise ValueError(
                 f"No neighborhood of n_neighbors={self.n_neighbors_} samples has classes with different"
                 " means: DANN finds no direction. More neighbors may help."
             )
-        self.execution_ = rows.execution() | search.describe()
+        self.execution_ = engine.execution() | search.describe()
         mean = found._replace(eigenvalues=found.eigenvalues / sample_weight.sum())
         return self._set_components(mean, 1.0)
 
@@ -156,14 +156,14 @@ class DANN(FeatureExtractor):
     def _scatter(
         self,
         search: NearestPass,
-        table: Table,
+        data: TrainingData,
         sample_weight: NDArray[np.float64],
         X: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
-        """N·B̄; without X the matrix M of N·B̄ = XᵀMX, one row per sample."""
-        size = table.codes.size if X is None else X.shape[1]
+        """Return N·B̄; without X the matrix M of N·B̄ = XᵀMX, one row per sample."""
+        size = data.codes.size if X is None else X.shape[1]
         total = np.zeros((size, size))
-        members = [np.flatnonzero(table.codes == c) for c in range(self.classes_.size)]
+        members = [np.flatnonzero(data.codes == c) for c in range(self.classes_.size)]
         with one_blas_thread():
             for samples, P in self._neighborhoods(search):
                 times = np.sqrt(sample_weight[samples])[:, np.newaxis]
@@ -173,9 +173,9 @@ class DANN(FeatureExtractor):
         return total
 
     def _neighborhoods(self, search: NearestPass) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        """Some samples at a time, and the weights of all samples in the means of their neighborhoods."""
+        """Yield some samples, and the weights of all samples in the means of their neighborhoods."""
         for samples, shares in search.shares():
-            # A hit's share is negative in a margin.
+            # The shares of hits are negative in margins.
             P = shares.toarray() * (1.0 / self.n_neighbors_ - 1.0)
             P[np.arange(samples.size), samples] += 1.0 / self.n_neighbors_
             yield samples, P
@@ -184,7 +184,7 @@ class DANN(FeatureExtractor):
 def _from_means(
     P: NDArray[np.float64], members: list[NDArray[np.int64]], X: NDArray[np.float64] | None
 ) -> Iterator[NDArray[np.float64]]:
-    """√π (x̄_c − x̄) of neighborhoods with weights P, class by class; without X as weights of the samples."""
+    """Yield √π (x̄_c − x̄) of neighborhoods with weights P for each class; without X as sample weights."""
     means = P if X is None else P @ X
     for of_class in members:
         weights = P[:, of_class]

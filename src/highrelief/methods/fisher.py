@@ -1,4 +1,4 @@
-"""The Fisher score: the usual baseline, one feature at a time."""
+"""The Fisher score: the univariate baseline."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from .._engine.limits import limits
 from .._engine.scaling import Scaling
 from .._engine.threads import even_ranges
 from ..base.progress import with_callbacks
-from ..base.validation import Table, is_sparse
+from ..base.training_data import TrainingData
+from ..base.validation import is_sparse
 from ..base.weighter import FeatureWeighter
 
 
@@ -31,11 +32,11 @@ class FisherScore(FeatureWeighter):
         What n_c is multiplied by: a weight > 0 for each class; "balanced" is N/(C·n_c), so that all C classes
         count the same.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by the weights, or their square roots
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by the weights, or their square
+        roots for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
         How ``transform`` scales weighted columns; the score itself does not depend on it.
     n_jobs : int or None, default=None
@@ -50,7 +51,7 @@ class FisherScore(FeatureWeighter):
     feature_importances_ : array of shape (n_features,)
         The same.
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     classes_ : array of shape (n_classes,)
         The classes.
     n_features_in_, feature_names_in_
@@ -100,19 +101,19 @@ class FisherScore(FeatureWeighter):
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies.
+            Sample weights; a sample of weight s counts as s equal samples.
 
         Returns
         -------
         self : object
             The fitted weighter.
         """
-        table = self._check_fit(X, y, sample_weight)
-        sample_weight = np.ones(table.codes.size) if table.sample_weight is None else table.sample_weight
-        if table.class_weights is not None:
-            sample_weight = sample_weight * table.class_weights[table.codes]
-        sizes = np.bincount(table.codes, weights=sample_weight)  # n_c
-        centers, within = _centers_and_scatter(table, sample_weight, sizes)  # μ_c, and Σ n_c σ_c²
+        data = self._check_fit(X, y, sample_weight)
+        sample_weight = np.ones(data.codes.size) if data.sample_weight is None else data.sample_weight
+        if data.class_weights is not None:
+            sample_weight = sample_weight * data.class_weights[data.codes]
+        sizes = np.bincount(data.codes, weights=sample_weight)  # n_c
+        centers, within = _centers_and_scatter(data, sample_weight, sizes)  # μ_c, and Σ n_c σ_c²
         mean = sizes @ centers / sizes.sum()
         between = sizes @ (centers - mean) ** 2
         smallest = sample_weight.sum() * np.finfo(np.float64).eps ** 2
@@ -120,21 +121,21 @@ class FisherScore(FeatureWeighter):
 
 
 def _centers_and_scatter(
-    table: Table, sample_weight: NDArray[np.float64], sizes: NDArray[np.number]
+    data: TrainingData, sample_weight: NDArray[np.float64], sizes: NDArray[np.number]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Means of the classes, (n_classes, n_features), and the scatter around them, (n_features,).
 
     In the units of the range: no digits are lost far from 0, and no square overflows.
     """
-    inside = Scaling.to_range(table.ranges.low, table.ranges.high)
-    n_features = table.X.shape[1]
+    inside = Scaling.to_range(data.ranges.low, data.ranges.high)
+    n_features = data.X.shape[1]
     centers, within = np.empty((sizes.size, n_features)), np.zeros(n_features)
-    n_blocks = 1 if is_sparse(table.X) else -(-table.X.size * 8 // limits.block_bytes)
+    n_blocks = 1 if is_sparse(data.X) else -(-data.X.size * 8 // limits.block_bytes)
     for start, end in even_ranges(n_features, n_blocks):
         part = slice(start, end)
-        X, scaling = (table.X, inside) if n_blocks == 1 else (table.X[:, part], inside.of(part))
+        X, scaling = (data.X, inside) if n_blocks == 1 else (data.X[:, part], inside.of(part))
         for c in range(sizes.size):
-            of_class = table.codes == c
+            of_class = data.codes == c
             centers[c, part], around = _center_and_scatter(
                 X[of_class], scaling, sample_weight[of_class], sizes[c]
             )
@@ -145,7 +146,7 @@ def _centers_and_scatter(
 def _center_and_scatter(
     X: Any, scaling: Scaling, sample_weight: NDArray[np.float64], size: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean of every column, scaled, and the weighted sum of the squared differences from it."""
+    """Return the mean of every scaled column, and the weighted sum of squared differences from it."""
     if is_sparse(X):
         moments = Moments(X, scaling)
         center = moments.mean(sample_weight)

@@ -16,20 +16,21 @@ from .._kernels import descent
 from .._solvers.losses import HingeLoss, LogLoss, Minimum, SquareExpLoss, SquareLoss
 from .._solvers.minimizers import minimize_l1, minimize_l2
 from ..base.progress import watched, with_callbacks
+from ..base.selector import WeighterTags
 from ..base.validation import warn_user
 from ..base.weighter import FeatureWeighter
 
 Loss = LogLoss | SquareLoss | HingeLoss | SquareExpLoss
 
-#: Losses and their numbers in the kernel.
+#: Losses and their codes in the kernel.
 LOSSES = {
     "log": descent.LOG,
     "square": descent.SQUARE,
     "hinge": descent.HINGE,
     "square-exp": descent.SQUARE_EXP,
 }
-#: Losses that see the two energies apart, not their difference alone.
-APART = ("square", "square-exp")
+#: Losses of the two energies, not of their difference alone.
+OF_BOTH_ENERGIES = ("square", "square-exp")
 #: Losses with a margin Δ.
 WITH_MARGIN = ("square", "hinge")
 PENALTIES = ("l2", "l1")
@@ -41,14 +42,14 @@ _NOT_REACHED = 1e-9
 
 
 class _FitBySolver:
-    """``fit`` of an instance: it has the parameter ``sample_weight`` only where samples can be counted."""
+    """``fit`` of an instance: only the exact solver has the parameter ``sample_weight``."""
 
-    def __init__(self, counting: Callable[..., Any], in_order: Callable[..., Any]) -> None:
-        self._counting, self._in_order = counting, in_order
-        self.__doc__ = counting.__doc__
+    def __init__(self, exact: Callable[..., Any], sequential: Callable[..., Any]) -> None:
+        self._exact, self._sequential = exact, sequential
+        self.__doc__ = exact.__doc__
 
     def __set_name__(self, owner: type, name: str) -> None:
-        for function in (self._counting, self._in_order):
+        for function in (self._exact, self._sequential):
             named: Any = function
             while named is not None:  # with callbacks, one is wrapped in another
                 named.__name__, named.__qualname__ = name, f"{owner.__qualname__}.{name}"
@@ -56,8 +57,8 @@ class _FitBySolver:
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
-            return self._counting
-        chosen = self._in_order if instance._order_dependent else self._counting
+            return self._exact
+        chosen = self._exact if instance.solver == "exact" else self._sequential
         return chosen.__get__(instance, owner)
 
 
@@ -68,9 +69,9 @@ class FREL(FeatureWeighter):
               E_i = w^T |x_i - \mathrm{NH}(x_i)|, \quad \bar E_i = w^T |x_i - \mathrm{NM}(x_i)|
 
     NH is the nearest sample of the same class and NM the nearest of all others, found once, by the unweighted
-    Manhattan distance. Nothing asks for w ≥ 0: a feature in which misses are nearer than hits weighs less
-    than 0. A sample that is alone in its class has no loss. Where several samples are tied as the nearest,
-    :math:`|x - \mathrm{NH}|`, :math:`|x - \mathrm{NM}|` and Δ are their means.
+    Manhattan distance. Weights may be negative: that of a feature in which misses are nearer than hits is. A
+    sample that is alone in its class has no loss. Where several samples are tied as the nearest, :math:`|x -
+    \mathrm{NH}|`, :math:`|x - \mathrm{NM}|` and Δ are their means.
 
     ======================  ==================================================
     ``loss``                L
@@ -98,24 +99,24 @@ class FREL(FeatureWeighter):
     n_epochs : int, default=1
         How often "sgd" goes through the samples.
     class_weight : None, "balanced" or dict, default=None
-        How much the samples of each class count in the mean of losses: a weight > 0 for each class;
-        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same. For
-        ``solver="exact"``: a step of Algorithm 1 does not depend on the size of the loss.
+        Weights of the classes in the mean of losses, each > 0; "balanced" is N/(C·n_c) for the n_c samples of
+        a class, so that all C classes contribute equally. For ``solver="exact"``: a step of Algorithm 1 does
+        not depend on the size of the loss.
     batch_neighbors : {"within", "across"}, default="within"
-        Where ``fit`` is told of ``batches``: whether hits and misses are looked for in the batch of a sample
-        only, or in the other batches only.
+        If ``fit`` gets ``batches``: whether hits and misses are in the batch of a sample, or in the other
+        batches.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first.
+        Scaling of the features.
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
 
     Attributes
     ----------
@@ -124,7 +125,7 @@ class FREL(FeatureWeighter):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     objective_ : float
         What is minimized, at the weights.
     residual_ : float
@@ -135,7 +136,7 @@ class FREL(FeatureWeighter):
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
-        How it was computed: threads, precision, how distances were found.
+        How the results were computed: threads, precision, kind of distances.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -197,15 +198,15 @@ class FREL(FeatureWeighter):
 
     _allows_missing = True
 
-    @property
-    def _refuses_dask(self) -> str | None:  # type: ignore[override]
+    def _dask_refusal(self) -> str | None:
         if self.solver == "exact":
             return None
         return "Algorithm 1 visits one sample after the other; solver='exact' works where the table lies."
 
-    @property
-    def _order_dependent(self) -> bool:  # type: ignore[override]
-        return self.solver != "exact"
+    def __sklearn_tags__(self) -> WeighterTags:
+        tags = super().__sklearn_tags__()
+        tags.order_dependent = self.solver != "exact"
+        return tags
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
@@ -220,14 +221,14 @@ class FREL(FeatureWeighter):
             )
 
     @with_callbacks
-    def _fit_counting(
+    def _fit_exact(
         self,
         X: ArrayLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         batches: ArrayLike | None = None,
     ) -> Self:
-        """Weigh the features.
+        """Compute the feature weights.
 
         Parameters
         ----------
@@ -236,12 +237,12 @@ class FREL(FeatureWeighter):
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies. Only for ``solver="exact"``: Algorithm 1
-            visits one sample after the other.
+            Sample weights; a sample of weight s counts as s equal samples. Only for ``solver="exact"``:
+            Algorithm 1 visits one sample after the other.
         batches : array-like of shape (n_samples,), default=None
-            The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
-            neighbors are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
-            has no loss.
+            Batch of each sample, a name or a number. Features are scaled within each batch, and
+            ``batch_neighbors`` determines which batches neighbors are in. A sample without a hit or a miss
+            there has no loss.
 
         Returns
         -------
@@ -251,10 +252,10 @@ class FREL(FeatureWeighter):
         return self._weigh(X, y, sample_weight, batches)
 
     @with_callbacks
-    def _fit_in_order(
+    def _fit_sequential(
         self, X: ArrayLike, y: ArrayLike, *, batches: ArrayLike | None = None, **refused: Any
     ) -> Self:
-        """Weigh the features; see the class for what ``solver`` does."""
+        """Compute the feature weights by Algorithm 1, which does not support sample weights."""
         given = [name for name, value in refused.items() if name != "sample_weight" or value is not None]
         if given:
             raise TypeError(
@@ -263,7 +264,7 @@ class FREL(FeatureWeighter):
             )
         return self._weigh(X, y, batches=batches)
 
-    fit = _FitBySolver(_fit_counting, _fit_in_order)
+    fit = _FitBySolver(_fit_exact, _fit_sequential)
 
     def _weigh(
         self,
@@ -272,14 +273,14 @@ class FREL(FeatureWeighter):
         sample_weight: ArrayLike | None = None,
         batches: ArrayLike | None = None,
     ) -> Self:
-        table = self._check_fit(X, y, sample_weight, batches)
-        rows = self._rows(table)
-        search = rows.nearest(Neighborhood(1, pooled=True))
+        data = self._check_fit(X, y, sample_weight, batches)
+        engine = self._engine(data)
+        search = engine.nearest(Neighborhood(1, pooled=True))
         with watched(self, total=search.n_reports + 1) as progress:
             near = search.sample_margins(
-                progress.advance, apart=self.loss in APART, gaps=self.loss in WITH_MARGIN
+                progress.advance, apart=self.loss in OF_BOTH_ENERGIES, gaps=self.loss in WITH_MARGIN
             )
-            loss = self._loss_of(near, rows.weights)
+            loss = self._loss_of(near, engine.weights)
             if not near.counts.any():
                 end = Minimum(np.zeros(self.n_features_in_), np.nan, 0)
             elif self.solver == "sgd":
@@ -289,9 +290,9 @@ class FREL(FeatureWeighter):
                 end = minimize(loss, near.rows, float(self.alpha), bool(self.positive))
             progress.advance()
         self._set_weights(end.weights)
-        self.objective_ = loss.value(near.rows @ self.feature_weights_) + self.alpha * self._size_of_weights
+        self.objective_ = loss.value(near.rows @ self.feature_weights_) + self.alpha * self._penalty
         self.residual_, self.n_steps_ = end.residual, end.n_steps
-        self.execution_ = rows.execution() | search.describe()
+        self.execution_ = engine.execution() | search.describe()
         if end.residual > _NOT_REACHED:
             warn_user(
                 f"FREL did not reach the minimum: its conditions are missed by {end.residual:.2g},"
@@ -301,7 +302,7 @@ class FREL(FeatureWeighter):
         return self
 
     def _loss_of(self, near: SampleMargins, weights: NDArray[np.float64]) -> Loss:
-        """L, of all samples, each by its share in the sum of their weights."""
+        """Return the mean loss under sample weights."""
         factors = np.where(near.counts, weights, 0.0) / weights.sum()
         if self.loss == "log":
             return LogLoss(factors)
@@ -311,7 +312,7 @@ class FREL(FeatureWeighter):
 
     def _descend(self, near: SampleMargins) -> Minimum:
         """Algorithm 1: a step of length 1 per sample."""
-        w = np.where(self._constant, 0.0, 1.0)  # step 2; what is constant has no part in the norm of a step
+        w = np.where(self._constant, 0.0, 1.0)  # step 2; constant features do not count in the norm of a step
         descent.descend(
             near.rows,
             near.counts.size,
@@ -327,13 +328,13 @@ class FREL(FeatureWeighter):
         return Minimum(w, np.nan, int(self.n_epochs) * int(near.counts.sum()))
 
     @property
-    def _size_of_weights(self) -> float:
-        """R(w)."""
+    def _penalty(self) -> float:
+        """The penalty R(w)."""
         w = self.feature_weights_
         return float(w @ w if self.penalty == "l2" else np.abs(w).sum())
 
     def margins(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Margin of every sample among the given ones, under the learned weights.
+        """Return the margin of every sample of X, with neighbors in X, under the learned weights.
 
         ``Ē − E = wᵀ(|x − NM(x)| − |x − NH(x)|)``, with the weights as they are, sign and size included, and
         the neighbors by the unweighted Manhattan distance. Positive: the sample is nearer to its own class.
@@ -341,16 +342,16 @@ class FREL(FeatureWeighter):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples, scaled here as in ``fit``.
+            The samples; scaled as in ``fit``.
         y : array-like of shape (n_samples,)
             Their classes.
         batches : array-like of shape (n_samples,), default=None
-            Their batches; features are then scaled in each of these by itself.
+            Their batches; features are then scaled within each batch.
 
         Returns
         -------
         margins : array of shape (n_samples,)
-            0 for a sample that is alone in its class.
+            0 for a sample without another of its class.
         """
-        rows, _ = self._margin_rows(X, y, batches)
-        return rows.nearest(Neighborhood(1, pooled=True)).rows() @ self.feature_weights_
+        engine, _ = self._margin_engine(X, y, batches)
+        return engine.nearest(Neighborhood(1, pooled=True)).rows() @ self.feature_weights_

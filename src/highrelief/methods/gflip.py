@@ -16,16 +16,17 @@ from .._kernels import gflip
 from .._kernels.packing import PADDING, class_layout
 from ..base.euclidean import EuclideanWeighter
 from ..base.progress import Progress, watched, with_callbacks
-from ..base.validation import Table, warn_user
+from ..base.training_data import TrainingData
+from ..base.validation import warn_user
 
-# A set of features that changes by one at a time, and the score of its margins.
+# A set of features, and the score of its margins
 
 
-#: Utilities and their numbers in the kernel.
+#: Utilities and their codes in the kernel.
 UTILITIES = {"linear": gflip.LINEAR, "sigmoid": gflip.SIGMOID, "zero-one": gflip.ZERO_ONE}
-#: Bits that a sum of squared differences may have; two numbers hold 106.
+#: Largest number of bits of a sum of squared differences; two floats hold 106.
 _BITS = 104
-#: Growth of a score, and a margin, that is smaller than this, relatively, is a rounding of the table's.
+#: Relative changes of a score, and relative margins, below this are rounding error of X.
 _TIED = 1e-12
 
 
@@ -39,7 +40,7 @@ class ClassedColumns:
     codes : (n_samples,) int64
         Their classes.
     sample_weight : (n_samples,) float64 or None
-        How often each counts; None: once.
+        Sample weights; None: all are 1.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class ClassedColumns:
         borders = np.concatenate([[0], np.cumsum(np.bincount(sorted_codes))])
         self.n_samples = len(X)
         self.real = position != PADDING
-        # Padding is the first sample, which has no part in anything there.
+        # Padding rows repeat the first sample, and are ignored.
         order = np.where(self.real, position, 0)
         self.values, self.least_steps = _whole_steps(np.ascontiguousarray(X[order].T))
         self.starts, self.ends = borders[sorted_codes], borders[sorted_codes + 1]
@@ -67,21 +68,21 @@ class ClassedColumns:
 
     @property
     def in_parts(self) -> bool:
-        """Whether samples count in parts: then more than one may be needed for a whole neighbor."""
+        """Whether sample weights are below 1: several samples may then form one neighbor."""
         return bool(self.sample_weight[self.real].min() < 1.0)
 
     @property
     def has_hits(self) -> bool:
-        """Whether there is a sample with another of its class, or a copy of itself."""
+        """Whether any sample has a hit, or a weight above 1."""
         return bool(np.bincount(self.starts, self.real).max() > 1.0 or self.sample_weight.max() > 1.0)
 
     @property
     def work_per_sweep(self) -> float:
-        """Pairs that a sweep looks at, in the time that one takes where samples count once or more."""
+        """Cost of a sweep, in pairs of samples of weight 1 or more."""
         return (0.5 if not self.in_parts else 5.0) * self.n_samples**2 * self.n_features
 
     def check_memory(self, n_sets: int) -> None:
-        """Raise if the distances of all pairs, once for every set, are more than there is room for."""
+        """Raise MemoryError if the distances of all pairs, for every set, do not fit into memory."""
         n = float(self.n_rows)
         needed = n_sets * 8.0 * n * n * (2.0 if self.in_parts else 1.0)
         check_room(
@@ -92,12 +93,12 @@ class ClassedColumns:
 
 
 def _whole_steps(columns: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Move each column to 0, in place, and round it to multiples of a step.
+    """Shift each column to 0, in place, and round it to multiples of a step.
 
-    Returns also how many steps the smallest range has.
+    Return also the number of steps in the smallest range.
 
-    A power of 2, such that the sums of squared differences of all columns, in multiples of its square, have
-    no more than the given number of bits: with ranges of 1 it is 2⁻⁴⁷ for 500 columns, 2⁻⁴² for a million.
+    The step is a power of 2, such that the sums of squared differences of all columns, in multiples of its
+    square, have at most ``_BITS`` bits: with ranges of 1 it is 2⁻⁴⁷ for 500 columns, 2⁻⁴² for a million.
     """
     columns -= columns.min(axis=1)[:, np.newaxis]
     spans = columns.max(axis=1)
@@ -109,16 +110,16 @@ def _whole_steps(columns: NDArray[np.float64]) -> tuple[NDArray[np.float64], flo
 
 
 class FeatureSet:
-    """Members among the features, at first none.
+    """A set of features, empty at first, and the distances of all pairs on them.
 
     Parameters
     ----------
     columns : ClassedColumns
-        The table.
+        The scaled features.
     utility : str
-        What is summed over the samples, of their margins.
+        Function of the margins that is summed over the samples.
     beta : float
-        Of the sigmoid.
+        β of the sigmoid.
     """
 
     def __init__(self, columns: ClassedColumns, utility: str, beta: float) -> None:
@@ -134,24 +135,24 @@ class FeatureSet:
 
     @classmethod
     def of_all(cls, columns: ClassedColumns) -> Self:
-        """Have all features as members; the score is not asked for."""
+        """Return the set of all features, without a score."""
         features = cls(columns, "linear", np.nan)
         for column in columns.values:
             gflip.flip(column, True, features._high, features._low)
         return features
 
     def margins(self) -> NDArray[np.float64]:
-        """½(‖x − NM‖ − ‖x − NH‖) of every row of the columns; 0 without a hit or a miss."""
-        table = self._columns
-        nothing = np.zeros(table.n_rows)
+        """Return ½(‖x − NM‖ − ‖x − NH‖) of every row; 0 without a hit or a miss."""
+        columns = self._columns
+        nothing = np.zeros(columns.n_rows)
         gflip.score_after_flip(
             nothing,
             True,
             self._high,
             self._low,
-            table.starts,
-            table.ends,
-            table.sample_weight,
+            columns.starts,
+            columns.ends,
+            columns.sample_weight,
             self._matrix,
             *self._utility,
             *self._nearest,
@@ -171,14 +172,14 @@ class FeatureSet:
         return float(self._score[0])
 
     def sweep(self, order: NDArray[np.int64]) -> int:
-        """Try the features in this order, flip what makes the score grow; returns the number of flips."""
-        table = self._columns
+        """Flip the features, in this order, that increase the score; return the number of flips."""
+        columns = self._columns
         return gflip.sweep(
-            table.values,
+            columns.values,
             order,
-            table.starts,
-            table.ends,
-            table.sample_weight,
+            columns.starts,
+            columns.ends,
+            columns.sample_weight,
             self._matrix,
             *self._utility,
             self._high,
@@ -189,19 +190,19 @@ class FeatureSet:
         )
 
     def losses(self, n_pieces: int = 1) -> NDArray[np.float64]:
-        """What the score loses when a member leaves; 0 for the others.
+        """Return the decrease of the score when a member is removed; 0 for the others.
 
-        In so many pieces that an interrupt is answered in between.
+        ``n_pieces``: number of kernel calls, between which an interrupt is handled.
         """
-        table = self._columns
-        losses = np.zeros(table.n_features)
+        columns = self._columns
+        losses = np.zeros(columns.n_features)
         for piece in np.array_split(np.flatnonzero(self.members), n_pieces):
             gflip.score_losses(
-                table.values,
+                columns.values,
                 piece,
-                table.starts,
-                table.ends,
-                table.sample_weight,
+                columns.starts,
+                columns.ends,
+                columns.sample_weight,
                 self._matrix,
                 *self._utility,
                 self._high,
@@ -214,20 +215,20 @@ class FeatureSet:
         return losses
 
 
-#: Multiples of the step that values are rounded to, in the range of a feature, below which a user is told.
+#: A feature whose range has fewer steps of the rounding than this causes a warning.
 _FEW_STEPS = 1e6
 
 
 @dataclass
 class _Run:
-    """One climb from the empty set."""
+    """One run from the empty set."""
 
     features: FeatureSet
     generator: np.random.RandomState
-    #: Flips of every sweep, and the score after it.
+    #: Number of flips of every sweep, and the score after it.
     flips: list[int] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
-    #: Whether the last sweep went through all features and flipped nothing.
+    #: Whether the last sweep was complete and flipped no feature.
     settled: bool = False
 
 
@@ -239,9 +240,9 @@ class GFlip(EuclideanWeighter):
               \|z\|_F = \sqrt{\textstyle\sum_{i \in F} z_i^2}
 
     NH is the nearest sample of the same class and NM the nearest of all others, on the features in F. It
-    begins with the empty set, whose score is 0 whatever the utility. Each sweep tries every feature, in
-    random order: it is flipped, into the set or out of it, if the score grows. It ends with a sweep without a
-    flip. A sample that is alone in its class has no part in the score.
+    begins with the empty set, whose score is 0 for any utility. Each sweep tries every feature, in random
+    order: it is flipped, into the set or out of it, if the score grows. It ends with a sweep without a flip.
+    A sample without another of its class does not count in the score.
 
     To grow means by more than a relative 1e-12 of the distances that the score is made of: range scaling
     moves a score by as much as that. So neither the order of the samples nor the place of a sum's rounding
@@ -265,14 +266,14 @@ class GFlip(EuclideanWeighter):
         None keeps the members, at least one feature; an int that many, a float in (0, 1] that share, in the
         order of ``ranking_``.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales the kept columns, and multiplies those that are no members by 0; True is
-        "euclidean", the metric of the method.
+        Whether ``transform`` scales the selected columns, and multiplies those that are not in the set by 0;
+        True is "euclidean", the metric of the method.
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first.
+        Scaling of the features.
     n_jobs : int or None, default=None
         Threads, for the runs. The result is the same, bit for bit, for any number.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
     random_state : int, RandomState or None, default=None
         For the random orders.
 
@@ -304,13 +305,11 @@ class GFlip(EuclideanWeighter):
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
-    Notes
-    -----
-    Needs 8 bytes for each pair of samples (n² of them), 16 where samples count in parts, for every run at a
-    time; raises a MemoryError where these are not free. Everything is computed in float64, of scaled values
-    that are rounded to about 1e-14 of the widest range first: sums of squares over any set of features are
-    then exact, and features can come and go without leaving a rounding behind. With ``scale=None`` a range
-    below about 1e-9 of the widest keeps few digits, and a warning says so.
+    Notes ----- Needs 8 bytes for each pair of samples (n² of them), 16 where samples count in parts, for
+    every run at a time; raises a MemoryError where these are not free. Everything is computed in float64, of
+    scaled values that are rounded to about 1e-14 of the widest range first: sums of squares over any set of
+    features are then exact, and features can come and go without leaving a rounding behind. With
+    ``scale=None`` a range below about 1e-9 of the widest keeps few digits, and causes a warning.
 
     References
     ----------
@@ -326,7 +325,7 @@ class GFlip(EuclideanWeighter):
 
     _constraints = constraints(utility=one_of(*UTILITIES), max_iter=count())
     _feature_order_dependent = True
-    # The sign of small differences decides.
+    # Single precision would change the sign of small differences.
     _types = (np.float64,)
 
     _refuses_dask = "each flip depends on those before."
@@ -371,21 +370,21 @@ class GFlip(EuclideanWeighter):
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies, which are hits of each other.
+            Sample weights: weight s means s copies, which are hits of each other.
 
         Returns
         -------
         self : object
             The fitted weighter.
         """
-        table = self._check_fit(X, y, sample_weight)
+        data = self._check_fit(X, y, sample_weight)
         varies = np.flatnonzero(~self._constant)
-        columns = self._columns(table, varies)
+        columns = self._columns(data, varies)
         n_runs = self.n_restarts if self.shuffle else 1
         at_once = min(n_runs, self._n_threads)
         columns.check_memory(at_once + (n_runs > at_once))  # the best so far stays
         self.beta_ = self._slope(lambda: FeatureSet.of_all(columns).margins(), columns.sample_weight)
-        # A seed for every run: none depends on how many sweeps another makes.
+        # A seed for every run: runs do not depend on the number of sweeps of others.
         seeds = random_generator("random_state", self.random_state).randint(2**31 - 1, size=n_runs)
         best: _Run | None = None
         pieces = n_pieces(columns.work_per_sweep)
@@ -401,9 +400,9 @@ class GFlip(EuclideanWeighter):
         assert best is not None
         return self._set_found(best, varies, pieces, stopped)
 
-    def _columns(self, table: Table, varies: NDArray[np.int64]) -> ClassedColumns:
-        scaled = self._scaled(table.X, varies).astype(np.float64, copy=False)
-        columns = ClassedColumns(scaled, table.codes, table.sample_weight)
+    def _columns(self, data: TrainingData, varies: NDArray[np.int64]) -> ClassedColumns:
+        scaled = self._scaled(data.X, varies).astype(np.float64, copy=False)
+        columns = ClassedColumns(scaled, data.codes, data.sample_weight)
         if self.scale is None and columns.least_steps < _FEW_STEPS:
             warn_user(
                 "With scale=None the ranges of the features of X differ so much that GFlip, which rounds"
@@ -416,7 +415,7 @@ class GFlip(EuclideanWeighter):
         return _Run(FeatureSet(columns, self.utility, self.beta_), np.random.RandomState(seed))
 
     def _climb(self, runs: list[_Run], progress: Progress, pieces: int) -> bool:
-        """Sweep until nothing is flipped; True if a callback asked for an end."""
+        """Sweep until no feature is flipped; return whether a callback stopped the fit."""
         for _ in range(self.max_iter):
             moving = [run for run in runs if not run.settled]
             if not moving:

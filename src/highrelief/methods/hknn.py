@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from .._engine.distances import merge_ties
 from .._engine.hyperplanes import ClassHyperplanes
 from .._engine.parameters import constraints, count, number
-from ..base.validation import PRECISIONS, ClassTableMixin, refuse_dask, validate_data
+from ..base.validation import FLOAT_TYPES, ValidationMixin, refuse_dask, validate_data
 
 
-class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
+class HKNNClassifier(ClassifierMixin, ValidationMixin, BaseEstimator):
     r"""HKNN: k nearest neighbors of every class, and the hyperplane through them that passes nearest by.
 
     With few samples in many dimensions a class is known by points that are far apart, and whose point is the
@@ -43,10 +43,10 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
         distance from the mean of the neighbors. "HKNN with large k" needs λ > 0: as many neighbors as
         features span the whole space, and all distances are 0.
     scale : {"range", "standard", None}, default=None
-        How features are made comparable first; "range" maps to [0, 1], and features that were constant in
-        ``fit`` are left out. None: not at all, as after a weighter.
+        Scaling of the features; "range" maps to [0, 1], and features that were constant in ``fit`` are left
+        out. None: not at all, as after a weighter.
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
 
     Attributes
     ----------
@@ -102,17 +102,17 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies.
+            Sample weights; a sample of weight s counts as s equal samples.
 
         Returns
         -------
         self : object
             The fitted classifier.
         """
-        table = self._check_fit(X, y, sample_weight)
-        # A constant feature has no scale to measure new samples by.
+        data = self._check_fit(X, y, sample_weight)
+        # A constant feature has no scale for new samples.
         ignored = None if self.scale is None else self._constant
-        self._references = ClassHyperplanes(table.X, self._scaling, table.codes, table.sample_weight, ignored)
+        self._references = ClassHyperplanes(data.X, self._scaling, data.codes, data.sample_weight, ignored)
         return self
 
     def hyperplane_distances(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -121,7 +121,7 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples, scaled here as in ``fit``.
+            The samples; scaled as in ``fit``.
 
         Returns
         -------
@@ -131,7 +131,7 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
         check_is_fitted(self)
         refuse_dask(X, type(self).__name__)
         self._check_parameters(0)
-        samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
+        samples = validate_data(self, X, dtype=FLOAT_TYPES, reset=False)
         references = self._references
         distances = references.distances(samples, int(self.n_neighbors), float(self.alpha), self._n_threads)
         return merge_ties(distances, references.tie_tolerance)
@@ -171,7 +171,7 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
 
     def _logits(self, X: ArrayLike) -> NDArray[np.float64]:
         distances = self.hyperplane_distances(X)
-        # Relative to the largest: squares neither overflow nor vanish.
+        # Relative to the largest, so that squares neither overflow nor underflow.
         largest = distances.max(axis=1, keepdims=True)
         known = (largest > 0.0) & (largest < np.inf)
         squares = np.divide(distances, largest, out=np.ones_like(distances), where=known) ** 2
@@ -193,7 +193,7 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
         distances = self.hyperplane_distances(X)
         return self.classes_[np.argmin(distances, axis=1)]
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self.__dict__.pop("_references", None)
 
     def __sklearn_is_fitted__(self) -> bool:

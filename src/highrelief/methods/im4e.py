@@ -1,4 +1,4 @@
-"""I-M4E: margins that are large and of high quality, and the classifier that goes with them."""
+"""I-M4E: large margins of high quality, and the classifier that uses them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .._engine.distances import merge_ties, tie_tolerance
 from .._engine.engine import Engine
 from .._engine.parameters import constraints, number, one_of, optional, positive_or
 from .._solvers.fixed_point import simplex_positive_part, simplex_projection, unit_positive_part
-from ..base.folds import check_folds, has_misses, told_of, usable_folds
+from ..base.folds import check_folds, has_misses, usable_folds
 from ..base.progress import with_callbacks
-from ..base.selector import by_rows, compared_columns
+from ..base.selector import check_columns, map_row_blocks
 from ..base.soft import RepeatedWeighter, WithDistances
+from ..base.training_data import TrainingData
 from ..base.validation import (
-    PRECISIONS,
-    Table,
+    FLOAT_TYPES,
     assert_all_finite,
     is_dask_backed,
     label_codes,
@@ -83,37 +83,36 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         Whether w is the mean of the images of all steps so far, instead of the last. None: with
         ``sigma="auto"`` only.
     perplexity : float or None, default=None
-        Effective number of neighbors, as a share of all samples, that ``sigma="auto"`` aims at. None: 0.5,
-        and the weights are in the end joined with the margin that the features had while all weights were
-        equal, as in :class:`highrelief.IRelief`; not with ``w_step="exact"`` or a ``sparsity``, which ask for
-        fewer features.
+        Effective number of neighbors, as a fraction of all samples, for ``sigma="auto"``. None: 0.5, and the
+        final weights are combined with the margin at equal weights, as in :class:`highrelief.IRelief`; not
+        with ``w_step="exact"`` or a ``sparsity``, which are for fewer features.
     cv : int, splitter or iterable, default=5
         For ``sigma="path"``: the number of stratified folds, not shuffled, or, as in scikit-learn, an object
         that splits, or pairs of samples to fit and to leave out. Folds that leave one class are skipped.
     max_iter : int or None, default=None
-        Most iterations. None: 10 averaged ones, which are then the whole method, or 100 plain ones.
+        Largest number of iterations. None: a schedule of 10 averaged ones, or at most 100 plain ones.
     tol : float, default=1e-6
         The iteration ends when C changes by less, or, in float32, by no more than rounding does; never if 0.
     init : {"uniform", "random"} or array of shape (n_features,), default="uniform"
-        Weights to begin with, brought to sum 1. The paper draws them at random.
+        Initial weights, normalized to sum 1. The paper draws them at random.
     memory_budget : float or None, default=None
-        Bytes that may be spent on keeping the distances of all pairs from one pass to the next; beyond, they
-        are computed in each. None: half of the memory that is free. The result is the same, bit for bit.
+        Bytes for storing the distances of all pairs between passes; if they need more, they are recomputed in
+        each pass. None: half of the free memory. Results are bitwise identical for any value.
     batch_neighbors : {"within", "across"}, default="within"
-        Where ``fit`` is told of ``batches``: whether hits and misses are looked for in the batch of a sample
-        only, or in the other batches only.
+        If ``fit`` gets ``batches``: whether hits and misses are in the batch of a sample, or in the other
+        batches.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by the weights, or their square roots
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by the weights, or their square
+        roots for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1]. The paper has "standard".
+        Scaling of the features; "range" maps to [0, 1]. The paper has "standard".
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
     random_state : int, RandomState or None, default=None
         For ``init="random"``.
 
@@ -124,7 +123,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     feature_importances_ : array of shape (n_features,)
         The same.
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     cost_ : array of shape (n_iter,)
         C after every iteration, at its weights with the α and β that made them; with ``loss="log"`` at the
         weights that the iteration began with and their own α and β. With ``sigma="auto"`` every iteration has
@@ -139,15 +138,15 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     n_iter_ : int
         Iterations run; with ``sigma="path"`` with the chosen width.
     converged_ : bool
-        Whether C stood still, or all averaged steps of ``max_iter=None`` were run.
+        Whether C converged, or the whole schedule of ``max_iter=None`` was run.
     history_ : array of shape (n_iter,)
-        ‖w − w_before‖₂ in every iteration; empty if the first had no answer.
+        ‖w − w_before‖₂ in every iteration; empty if the first had no solution.
     cycle_length_ : int
-        Number of points the iteration went round in, 0 if it did not.
+        Length of the cycle that the iteration ended in; 0 if it did not.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
-        How it was computed: threads, precision, whether distances were stored or computed again.
+        How the results were computed: threads, precision, whether distances were stored or recomputed.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -169,11 +168,12 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     """
 
     _allows_missing = True
-    # Nothing is squared.
+    # Differences are not squared.
     _widest = (1e290, 1e30)
 
-    @property
-    def _refuses_dask(self) -> str | None:  # type: ignore[override]
+    _refuses_dask = None
+
+    def _dask_refusal(self) -> str | None:
         return "sigma='path' cuts folds of tables in memory." if self.sigma == "path" else None
 
     _random_norm = 1
@@ -245,15 +245,16 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples. Where values are missing (NaN), differences are what they are expected to be.
+            The samples. NaN is allowed: a difference to a missing value is replaced by its expectation over
+            the observed values.
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies.
+            Sample weights; a sample of weight s counts as s equal samples.
         batches : array-like of shape (n_samples,), default=None
-            The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
-            neighbors are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
-            contributes nothing. The classifier takes the samples as one table, scaled as a whole.
+            Batch of each sample, a name or a number. Features are scaled within each batch, and
+            ``batch_neighbors`` determines which batches neighbors are in. A sample without a hit or a miss
+            there contributes nothing. The classifier takes the samples as one data, scaled as a whole.
         groups : array-like of shape (n_samples,), default=None
             For ``sigma="path"``: samples of the same group (such as those of one patient) are in one fold of
             the inner cross-validation.
@@ -263,135 +264,135 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         self : object
             The fitted weighter and classifier.
         """
-        table = self._check_fit(X, y, sample_weight, batches)
+        data = self._check_fit(X, y, sample_weight, batches)
         w = self._first_weights()
         if self.sigma == "path":
-            self.sigma_, w = self._best_of_path(table, w, label_codes("groups", groups, table.kept))
+            self.sigma_, w = self._best_of_path(data, w, label_codes("groups", groups, data.included))
         elif not self._automatic:
             self.sigma_ = float(self.sigma)
-        return self._learn(table, self._workspace(table), w)
+        return self._learn(data, self._workspace(data), w)
 
-    def _learn(self, table: Table, rows: Engine, w: NDArray[np.float64]) -> Self:
-        """Algorithm 1 from weights w on, with the width in ``sigma_``."""
-        weights = rows.weights
+    def _learn(self, data: TrainingData, engine: Engine, w: NDArray[np.float64]) -> Self:
+        """Run Algorithm 1 from weights w, with the width ``sigma_``."""
+        weights = engine.weights
         n_samples = float(weights.sum())
-        first = self._first_margin(rows)
-        course = _Course(
+        first = self._first_margin(engine)
+        history = _History(
             n_samples if self.alpha is None else float(self.alpha),
-            # N rounded terms, of either sign, are off by √N roundings.
+            # The error of a sum of N rounded terms of either sign is √N roundings.
             rounding=float(np.finfo(self._scaling.offset.dtype).eps) / math.sqrt(n_samples),
         )
 
         def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:
-            sigma = self._width(rows, w)
-            near = rows.soft_neighborhoods(w, sigma)  # α, β of eqs. (5), (6)
-            course.look_at(*near.entropies(), weights, sigma / w.sum())
+            sigma = self._width(engine, w)
+            near = engine.soft_neighborhoods(w, sigma)  # α, β of eqs. (5), (6)
+            history.add_entropies(*near.entropies(), weights, sigma / w.sum())
             if self.loss == "log":
-                course.add_log_cost(near.log_inlier, weights, w)
+                history.add_log_cost(near.log_inlier, weights, w)
             nu = near.mean_margin(
                 pooled=True,
                 outliers=False,
                 hard=self.loss == "log",
-                # The projection, and the cost at averaged weights, ask for all of v.
+                # The projection, and the cost at averaged weights, need all of v.
                 only_positive=self.w_step == "paper" and not self._averages,
             )
-            course.margin = n_samples * nu  # 2λv
-            return self._next_weights(course)
+            history.margin = n_samples * nu  # 2λv
+            return self._next_weights(history)
 
         def converged(w: NDArray[np.float64], change: float) -> bool:
             if self.loss == "linear":
-                course.add_cost(w)
-            return course.stands_still(self.tol)
+                history.add_cost(w)
+            return history.has_converged(self.tol)
 
         w = self._repeat(step, w / w.sum(), converged=converged)
-        self.cost_ = np.array(course.cost[: len(self.history_)])
-        self.hit_entropy_ = np.array(course.hit_entropy[: len(self.history_)])
-        self.miss_entropy_ = np.array(course.miss_entropy[: len(self.history_)])
-        return self._set_fitted(table, rows, self._joined(w, first))
+        self.cost_ = np.array(history.cost[: len(self.history_)])
+        self.hit_entropy_ = np.array(history.hit_entropy[: len(self.history_)])
+        self.miss_entropy_ = np.array(history.miss_entropy[: len(self.history_)])
+        return self._set_fitted(data, engine, self._joined(w, first))
 
-    def _first_margin(self, rows: Engine) -> NDArray[np.float64] | None:
-        return None if self.w_step == "exact" or self.sparsity > 0.0 else super()._first_margin(rows)
+    def _first_margin(self, engine: Engine) -> NDArray[np.float64] | None:
+        return None if self.w_step == "exact" or self.sparsity > 0.0 else super()._first_margin(engine)
 
-    def _next_weights(self, course: _Course) -> NDArray[np.float64] | None:
-        """From 2λv to weights; None where no feature has a positive margin."""
-        largest = course.margin.max()
+    def _next_weights(self, history: _History) -> NDArray[np.float64] | None:
+        """Return the weights from 2λv; None if no feature has a positive margin."""
+        largest = history.margin.max()
         if self.w_step == "paper" or not largest > 0.0:
-            v = course.margin - self.sparsity * max(largest, 0.0)
-            # Any scale will do for an automatic width; averaged steps of unit norm are those of I-RELIEF.
+            v = history.margin - self.sparsity * max(largest, 0.0)
+            # An automatic width adapts to any norm; averaged steps of unit norm are those of I-RELIEF.
             return unit_positive_part(v) if self._automatic else simplex_positive_part(v)  # eq. (9)
-        w, varies = np.zeros_like(course.margin), ~self._constant
-        # The projection does not see what is subtracted from all, and nothing overflows.
-        w[varies] = simplex_projection((course.margin[varies] - largest) / (2.0 * course.alpha))
+        w, varies = np.zeros_like(history.margin), ~self._constant
+        # The projection is invariant to the subtraction, which prevents overflow.
+        w[varies] = simplex_projection((history.margin[varies] - largest) / (2.0 * history.alpha))
         return w
 
-    def _forget(self) -> None:
-        super()._forget()
+    def _reset(self) -> None:
+        super()._reset()
         for name in ("sigma_path_", "cv_scores_"):
             self.__dict__.pop(name, None)
 
-    def _width(self, rows: WithDistances, w: NDArray[np.float64]) -> float:
-        return super()._width(rows, w) if self._automatic else self.sigma_
+    def _width(self, engine: WithDistances, w: NDArray[np.float64]) -> float:
+        return super()._width(engine, w) if self._automatic else self.sigma_
 
-    def _set_fitted(self, table: Table, rows: Engine, w: NDArray[np.float64]) -> Self:
-        """Store the weights at sum 1, the width under them, and the samples in the space they make."""
+    def _set_fitted(self, data: TrainingData, engine: Engine, w: NDArray[np.float64]) -> Self:
+        """Set the weights at sum 1, the width under them, and the reference samples of the classifier."""
         on_simplex = simplex_positive_part(w)
         self._set_weights(w if on_simplex is None else on_simplex)
-        self.sigma_ = self._width(rows, self.feature_weights_)
+        self.sigma_ = self._width(engine, self.feature_weights_)
         active = np.flatnonzero(self.feature_weights_ > 0.0)
         self._references = ClassDistances(
-            _with_gaps(table, active),
+            _observed_features(data, active),
             self._scaling.of(active),
-            table.codes,
+            data.codes,
             self.feature_weights_[active],
             self.sigma_,
-            table.sample_weight,
+            data.sample_weight,
         )
-        self.execution_ = rows.execution(soft=True)
+        self.execution_ = engine.execution(soft=True)
         return self
 
     # The paper's choice of σ
 
     def _best_of_path(
-        self, table: Table, w: NDArray[np.float64], groups: NDArray[np.int64] | None
+        self, data: TrainingData, w: NDArray[np.float64], groups: NDArray[np.int64] | None
     ) -> tuple[float, NDArray[np.float64]]:
-        """The width that classifies best, ties to the larger, and the weights of the one before it."""
+        """Return the width that classifies best, ties to the larger, and the weights of the one before it."""
         self.sigma_path_ = SIGMA_PATH.copy()
-        sample_weight = np.ones(len(table.X)) if table.sample_weight is None else table.sample_weight
-        right, tried = np.zeros(SIGMA_PATH.size), 0.0
-        for fitted, left_out in usable_folds(self.cv, table.X, table.codes, table.kept, groups):
-            if not has_misses(table, fitted):
+        sample_weight = np.ones(len(data.X)) if data.sample_weight is None else data.sample_weight
+        n_correct, n_tested = np.zeros(SIGMA_PATH.size), 0.0
+        for training, test in usable_folds(self.cv, data.X, data.codes, data.included, groups):
+            if not has_misses(data, training):
                 continue
-            path = self._down_the_path(table, fitted, w, SIGMA_PATH)
-            for place, model in enumerate(path):
-                told = model.predict(table.observed[left_out])
-                right[place] += sample_weight[left_out] @ (told == self.classes_[table.codes[left_out]])
-            tried += sample_weight[left_out].sum()
-        self.cv_scores_ = right / tried if tried > 0.0 else np.full(SIGMA_PATH.size, np.nan)
-        if not tried > 0.0:
+            path = self._path_models(data, training, w, SIGMA_PATH)
+            for i, model in enumerate(path):
+                correct = model.predict(data.observed[test]) == data.y[test]
+                n_correct[i] += sample_weight[test] @ correct
+            n_tested += sample_weight[test].sum()
+        self.cv_scores_ = n_correct / n_tested if n_tested > 0.0 else np.full(SIGMA_PATH.size, np.nan)
+        if not n_tested > 0.0:
             warn_user("No fold of cv leaves two classes to fit: sigma=1.0 is taken.", UserWarning)
-        best = int(np.argmax(right))
-        for model in self._down_the_path(table, np.arange(len(table.X)), w, SIGMA_PATH[:best]):
+        best = int(np.argmax(n_correct))
+        for model in self._path_models(data, np.arange(len(data.X)), w, SIGMA_PATH[:best]):
             w = model.feature_weights_ if model.feature_weights_.any() else w
         return float(SIGMA_PATH[best]), w
 
-    def _down_the_path(
+    def _path_models(
         self,
-        table: Table,
+        data: TrainingData,
         which: NDArray[np.int64],
         w: NDArray[np.float64],
         widths: NDArray[np.float64],
     ) -> Iterator[IM4E]:
-        """One model of some of the samples, fitted with one width after the other."""
+        """Yield a model fitted to some of the samples with one width after another."""
         model = type(self)(**{**self.get_params(deep=False), "sigma": 1.0, "verbose": 0})
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what the whole fit is told of, if it happens there
-            part = model._check_fit(*told_of(table, self.classes_, which))
-            rows = model._workspace(part)
+            warnings.simplefilter("ignore")  # the fit to all samples warns of what matters
+            part = model._check_fit(**data.fit_arguments(which))
+            engine = model._workspace(part)
         for width in widths:
             model.sigma_ = float(width)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                model._learn(part, rows, w)
+                model._learn(part, engine, w)
             yield model
             w = model.feature_weights_ if model.feature_weights_.any() else w
 
@@ -403,8 +404,8 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples, scaled here as in ``fit``. What is missing, here or there, may be any value of the
-            fitted samples.
+            The samples; scaled as in ``fit``. A missing value is replaced by its expectation over the samples
+            of ``fit``.
 
         Returns
         -------
@@ -414,23 +415,23 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         check_is_fitted(self)
         active = self.feature_weights_ > 0.0
         if is_dask_backed(X):
-            psi = self._expected_where_held(X, active)
+            psi = self._expected_of_dask(X, active)
         else:
-            samples = validate_data(self, X, dtype=PRECISIONS, ensure_all_finite="allow-nan", reset=False)
+            samples = validate_data(self, X, dtype=FLOAT_TYPES, ensure_all_finite="allow-nan", reset=False)
             psi = self._references.expected(samples[:, active], self._n_threads)
         return merge_ties(psi, tie_tolerance(self._scaling.offset.dtype))
 
-    def _expected_where_held(self, X: Any, active: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Ψ of samples that Dask holds: of some rows at a time, and of the features that weigh something."""
+    def _expected_of_dask(self, X: Any, active: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return Ψ of the rows of a Dask collection, computed on the workers."""
         if not is_dask_table(X):
-            compared_columns(self, X)
+            check_columns(self, X)
         references, name = self._references, type(self).__name__
 
         def of_rows(samples: NDArray[Any]) -> NDArray[np.float64]:
             assert_all_finite(samples, allow_nan=True, estimator_name=name, input_name="X")
             return references.expected(samples, 1)
 
-        return by_rows(X, active, of_rows)
+        return map_row_blocks(X, active, of_rows)
 
     def assignment_loss(self, X: ArrayLike) -> NDArray[np.float64]:
         """Loss of assigning samples to each class (eq. 11), Ψ_c − Σ_{c' ≠ c} Ψ_c'.
@@ -506,15 +507,15 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
             )
 
 
-def _with_gaps(table: Table, features: NDArray[np.int64]) -> NDArray[np.floating]:
-    """Some features of a table, with NaN where values are missing."""
-    missing_mask = None if table.missing_mask is None else table.missing_mask.of_features(features)
-    X = table.X[:, features]
+def _observed_features(data: TrainingData, features: NDArray[np.int64]) -> NDArray[np.floating]:
+    """Return some features, with NaN where values are missing."""
+    missing_mask = None if data.missing_mask is None else data.missing_mask.of_features(features)
+    X = data.X[:, features]
     return X if missing_mask is None else missing_mask.restore_nan(X)
 
 
-class _Course:
-    """What Algorithm 1 looks at, iteration by iteration; all are sums over samples."""
+class _History:
+    """Cost and entropies of every iteration of Algorithm 1, summed over samples."""
 
     def __init__(self, alpha: float, rounding: float) -> None:
         self.alpha = alpha
@@ -526,20 +527,20 @@ class _Course:
         self.margin: NDArray[np.float64] = np.empty(0)
         self.sigma = 0.0
 
-    def look_at(
+    def add_entropies(
         self,
         hit: NDArray[np.float64],
         miss: NDArray[np.float64],
         sample_weight: NDArray[np.float64],
         sigma: float,
     ) -> None:
-        """Note the entropies of the samples, and the width that they belong to."""
+        """Add the entropies of the samples at a width."""
         self.hit_entropy.append(float(sample_weight @ hit))
         self.miss_entropy.append(float(sample_weight @ miss))
         self.sigma = sigma
 
     def add_cost(self, w: NDArray[np.float64]) -> None:
-        """Eq. (3) at new weights, with the α and β that made them."""
+        """Add the cost of eq. (3) at new weights, with the α and β that they follow from."""
         w = w / w.sum()
         quality = self.sigma * (self.miss_entropy[-1] - self.hit_entropy[-1])
         self.cost.append(float(-w @ self.margin + quality + self.alpha * w @ w))
@@ -547,12 +548,12 @@ class _Course:
     def add_log_cost(
         self, log_inlier: NDArray[np.float64], sample_weight: NDArray[np.float64], w: NDArray[np.float64]
     ) -> None:
-        """−σ·Σ log γ + λ‖w‖² at the weights that a step begins with."""
+        """Add the cost −σ·Σ log γ + λ‖w‖² at the weights before a step."""
         w = w / w.sum()
         self.cost.append(float(-self.sigma * (sample_weight @ log_inlier) + self.alpha * w @ w))
 
-    def stands_still(self, tol: float) -> bool:
-        """Whether the last iteration changed the cost by less, or by no more than rounding does."""
+    def has_converged(self, tol: float) -> bool:
+        """Return whether the last change of the cost is below ``tol``, or no larger than rounding."""
         if len(self.cost) < 2 or tol == 0.0:
             return False
         noise = self._rounding * self.sigma * (self.hit_entropy[-1] + self.miss_entropy[-1])

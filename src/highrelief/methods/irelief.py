@@ -1,4 +1,4 @@
-"""I-RELIEF: margins over soft neighborhoods in the space that the weights make."""
+"""I-RELIEF: margins over soft neighborhoods under the metric that the weights define."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .._engine.engine import Engine
 from .._solvers.fixed_point import unit_positive_part
 from ..base.progress import with_callbacks
 from ..base.soft import ClassMargins, RepeatedWeighter
-from ..base.validation import Table
+from ..base.training_data import TrainingData
 
 
 class IRelief(ClassMargins, RepeatedWeighter):
     r"""I-RELIEF: the weights that maximize the expected margin in the space they make themselves.
 
-    Neighbors are not found once and for all but weighed by how near they are under the current weights,
+    Neighbors are not found once, but have weights by their distances under the current feature weights,
     :math:`d_{ni} = \sum_j w_j |x_{nj} - x_{ij}|` and :math:`f(d) = \exp(-d/\sigma)`:
 
     .. math::
@@ -26,9 +26,8 @@ class IRelief(ClassMargins, RepeatedWeighter):
             \sum_{i \in M_n} \alpha_{in} |x_n - x_i| - \sum_{i \in H_n} \beta_{in} |x_n - x_i| \Bigr),
         \qquad w \leftarrow (\nu)^+ / \|(\nu)^+\|_2
 
-    where α and β are f(d) divided by its sum over the misses M and over the hits H of sample n, and
-    γ = 1 − Σ_M f / Σ_{M ∪ H} f is the probability that the sample is no outlier. Repeated until w stands
-    still.
+    where α and β are f(d) divided by its sum over the misses M and over the hits H of sample n, and γ = 1 −
+    Σ_M f / Σ_{M ∪ H} f is the probability that the sample is no outlier. This is iterated until w converges.
 
     Parameters
     ----------
@@ -48,40 +47,39 @@ class IRelief(ClassMargins, RepeatedWeighter):
         Whether w is the mean of the images of all steps so far, instead of the last. None: with
         ``sigma="auto"`` only.
     perplexity : float or None, default=None
-        Effective number of neighbors, as a share of all samples, that ``sigma="auto"`` aims at. None: 0.5,
-        and the weights are in the end joined with the margin that the features had before, see the notes.
+        Effective number of neighbors, as a fraction of all samples, for ``sigma="auto"``. None: 0.5, and the
+        final weights are combined with the margin at equal weights, see the notes.
     max_iter : int or None, default=None
-        Most iterations. None: 10 averaged ones, which are then the whole method, or 100 plain ones.
+        Largest number of iterations. None: a schedule of 10 averaged ones, or at most 100 plain ones.
     tol : float, default=1e-5
         The iteration ends when ‖w − w_before‖₂ is smaller.
     init : {"uniform", "random"} or array of shape (n_features,), default="uniform"
-        Weights to begin with. "uniform" is 1/n_features, as the paper has it.
+        Initial weights. "uniform" is 1/n_features, as in the paper.
     memory_budget : float or None, default=None
-        Bytes that may be spent on keeping the distances of all pairs from one pass to the next; beyond, they
-        are computed in each. Twice as many, up to 200 MB, also keep what the pairs weigh, by which features
-        are left out whose margin is certain to stay negative. None: half of the memory that is free. The
-        result is the same, bit for bit.
-        Beside them a fit holds one scaled copy of X, or, if X has at least 10 times more features than
-        samples and the distances are kept, a block of its columns; and as much again for the features with
-        missing values.
+        Bytes for storing the distances of all pairs between passes; if they need more, they are recomputed in
+        each pass. Twice as many, up to 200 MB, also store the weights of the pairs, which identify features
+        whose margin stays negative. None: half of the free memory. Results are bitwise identical for any
+        value. A fit also needs a scaled copy of X, or, if X has at least 10 times more features than samples
+        and the distances are stored, of a block of its columns; and as much again for features with missing
+        values.
     class_weight : None, "balanced" or dict, default=None
-        How much the samples of each class count in the mean, and the class in P(c): a weight > 0 for each;
-        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same.
+        Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
+        of a class, so that all C classes contribute equally.
     batch_neighbors : {"within", "across"}, default="within"
-        Where ``fit`` is told of ``batches``: whether hits and misses are looked for in the batch of a sample
-        only, or in the other batches only.
+        If ``fit`` gets ``batches``: whether hits and misses are in the batch of a sample, or in the other
+        batches.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by the weights, or their square roots
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by the weights, or their square
+        roots for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1].
+        Scaling of the features; "range" maps to [0, 1].
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
     random_state : int, RandomState or None, default=None
         For ``init="random"``.
 
@@ -92,7 +90,7 @@ class IRelief(ClassMargins, RepeatedWeighter):
     feature_importances_ : array of shape (n_features,)
         The same.
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     outlier_proba_ : array of shape (n_samples,)
         1 − γ_n at the final weights: how likely the sample is mislabeled. NaN for samples of weight 0.
     sigma_ : float
@@ -100,25 +98,23 @@ class IRelief(ClassMargins, RepeatedWeighter):
     n_iter_ : int
         Iterations run.
     converged_ : bool
-        Whether the weights stood still, or all averaged steps of ``max_iter=None`` were run.
+        Whether the weights converged, or the whole schedule of ``max_iter=None`` was run.
     history_ : array of shape (n_iter,)
-        ‖w − w_before‖₂ in every iteration; empty if the first had no answer.
+        ‖w − w_before‖₂ in every iteration; empty if the first had no solution.
     cycle_length_ : int
-        Number of points the iteration went round in, 0 if it did not.
+        Length of the cycle that the iteration ended in; 0 if it did not.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
-        How it was computed: threads, precision, whether distances were stored or computed again.
+        How the results were computed: threads, precision, whether distances were stored or recomputed.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
-    Notes
-    -----
-    With ``sigma="auto"`` and ``perplexity=None`` nothing is left to choose. Beside the averaged weights w,
-    the margin ν while all weights are equal is found once, at a perplexity of 0.7, with γ = 1 and misses
-    class by class. The result is :math:`(w/\|w\|_2 + c\,\nu/\|\nu\|_2)^+` at unit norm, with
-    :math:`c = \cos^2(w, \nu^+)`: where features act only together ν does not show those that w has found, and
-    w counts more; where many tell the same ν keeps w from preferring some of them by chance.
+    Notes ----- With ``sigma="auto"`` and ``perplexity=None`` there is no parameter to choose. Besides the
+    averaged weights w, the margin ν at equal weights is computed once, at a perplexity of 0.7, with γ = 1 and
+    misses class by class. The result is :math:`(w/\|w\|_2 + c\,\nu/\|\nu\|_2)^+` at unit norm, with :math:`c
+    = \cos^2(w, \nu^+)`: for features that matter only in combination ν is small, and w dominates; among
+    redundant features ν prevents a random preference of w.
 
     References
     ----------
@@ -137,7 +133,7 @@ class IRelief(ClassMargins, RepeatedWeighter):
     _allows_missing = True
     _refuses_dask: str | None = None
     _takes_sparse = True
-    _margin_may_follow = True
+    _margin_may_be_none = True
     _uniform = None
 
     def __init__(
@@ -194,38 +190,39 @@ class IRelief(ClassMargins, RepeatedWeighter):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples. Where values are missing (NaN), differences are what they are expected to be.
+            The samples. NaN is allowed: a difference to a missing value is replaced by its expectation over
+            the observed values.
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies.
+            Sample weights; a sample of weight s counts as s equal samples.
         batches : array-like of shape (n_samples,), default=None
-            The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
-            neighbors are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
-            contributes nothing.
+            Batch of each sample, a name or a number. Features are scaled within each batch, and
+            ``batch_neighbors`` determines which batches neighbors are in. A sample without a hit or a miss
+            there contributes nothing.
 
         Returns
         -------
         self : object
             The fitted weighter.
         """
-        table = self._check_fit(X, y, sample_weight, batches)
-        return self._learn(table, self._workspace(table), self._first_weights())  # (1)
+        data = self._check_fit(X, y, sample_weight, batches)
+        return self._learn(data, self._workspace(data), self._first_weights())  # (1)
 
-    def _learn(self, table: Table, rows: Engine, w: NDArray[np.float64]) -> Self:
-        """The iteration of Fig. 2, from weights w on."""
-        first = self._first_margin(rows)
+    def _learn(self, data: TrainingData, engine: Engine, w: NDArray[np.float64]) -> Self:
+        """Run the iteration of Fig. 2 from weights w."""
+        first = self._first_margin(engine)
 
         def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:
-            sigma = self._width(rows, w)
-            near = rows.soft_neighborhoods(w, sigma)  # (3), (4): P_m, P_h, P_o of eqs. (8), (9), (10)
+            sigma = self._width(engine, w)
+            near = engine.soft_neighborhoods(w, sigma)  # (3), (4): P_m, P_h, P_o of eqs. (8), (9), (10)
             nu = near.mean_margin(  # eq. (11)
                 pooled=self._pooled, outliers=self._doubts, only_positive=True
             )
             return unit_positive_part(nu)  # (5): eq. (12)
 
         w = self._repeat(step, w)  # (2), (6), (7): until ‖w⁽ᵗ⁾ − w⁽ᵗ⁻¹⁾‖ < θ
-        return self._set_fitted(table, rows, self._joined(w, first))
+        return self._set_fitted(data, engine, self._joined(w, first))
 
     @property
     def _pooled(self) -> bool:
@@ -233,17 +230,17 @@ class IRelief(ClassMargins, RepeatedWeighter):
 
     @property
     def _doubts(self) -> bool:
-        """Whether likely outliers count less."""
+        """Whether likely outliers have less weight."""
         return not self._parameter_free if self.outliers is None else self.outliers
 
-    def _set_fitted(self, table: Table, rows: Engine, w: NDArray[np.float64]) -> Self:
-        """Store the weights at unit norm, and the width and the outliers under them."""
+    def _set_fitted(self, data: TrainingData, engine: Engine, w: NDArray[np.float64]) -> Self:
+        """Set the weights at unit norm, and the width and the outlier probabilities under them."""
         unit = unit_positive_part(w)  # a mean of unit vectors is shorter
         self._set_weights(w if unit is None else unit)
-        self.sigma_ = self._width(rows, self.feature_weights_)
-        self.outlier_proba_ = np.full(table.kept.size, np.nan)
-        self.outlier_proba_[table.kept] = (
-            1.0 - rows.soft_neighborhoods(self.feature_weights_, self.sigma_).inlier
+        self.sigma_ = self._width(engine, self.feature_weights_)
+        self.outlier_proba_ = np.full(data.included.size, np.nan)
+        self.outlier_proba_[data.included] = (
+            1.0 - engine.soft_neighborhoods(self.feature_weights_, self.sigma_).inlier
         )
-        self.execution_ = rows.execution(soft=True)
+        self.execution_ = engine.execution(soft=True)
         return self

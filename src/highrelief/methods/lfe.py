@@ -16,7 +16,7 @@ from .._engine.parameters import constraints, count, one_of
 from .._solvers import scatter
 from ..base.extraction import FeatureExtractor, check_square
 
-#: What ``metric`` and ``solver`` may be.
+#: Valid values of ``metric`` and ``solver``.
 METRICS = ("euclidean", "manhattan")
 SOLVERS = ("auto", "primal", "dual", "arpack")
 
@@ -39,21 +39,21 @@ class LFE(FeatureExtractor):
     objective's largest value, is called discriminant power; to keep t components loses
     :math:`\sum_{i>t} \sigma_i^2 / P` of it. Euclidean distances of projected samples are distances under W.
 
-    Samples tied at the k-th distance share what is left of the weight, so that the order of the rows never
-    matters. Where there are fewer than k, those count. A sample that is alone in its class contributes
-    nothing. Misses of several classes are pooled.
+    Samples tied at the k-th distance share the remaining weight, so that results do not depend on the order
+    of the rows. If there are fewer than k, all of them count. A sample without another of its class
+    contributes nothing. Misses of several classes are pooled.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        Directions to keep, those of the largest eigenvalues; None: all with a positive one. Where fewer are
-        positive these are kept, with a warning.
+        Number of directions, those of the largest eigenvalues; None: all with a positive one. If fewer are
+        positive, these are returned, with a warning.
     n_neighbors : int, default=1
         Nearest hits, and nearest misses of all other classes together.
     metric : {"euclidean", "manhattan"}, default="euclidean"
-        Distance by which the nearest are found, in the space of the scaled features.
+        Distance by which neighbors are found, in the space of the scaled features.
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1].
+        Scaling of the features; "range" maps to [0, 1].
     solver : {"auto", "primal", "dual", "arpack"}, default="auto"
         "primal": the matrix above, n_features × n_features. "dual": the same answer from matrices of
         n_samples × n_samples. "arpack": neither, by products with the matrix alone; needs ``n_components``
@@ -61,7 +61,7 @@ class LFE(FeatureExtractor):
         "auto": the smaller of the first two; "arpack" if even that has more than 8,192 rows and at most a
         twentieth of its directions are wanted.
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
 
     Attributes
     ----------
@@ -71,17 +71,17 @@ class LFE(FeatureExtractor):
     eigenvalues_ : array of shape (n_components,)
         The :math:`\sigma_i`, in decreasing order.
     discriminant_power_ : float
-        P, over all positive eigenvalues, also those whose directions are not kept.
+        P, over all positive eigenvalues, also those whose directions are not selected.
     discriminant_power_ratio_ : array of shape (n_components,)
-        Share of each component, :math:`\sigma_i^2/P^2`. Their sum is the share kept.
+        Fraction of each component, :math:`\sigma_i^2/P^2`. Their sum is the fraction of all components.
     metric_ : array of shape (n_features, n_features)
-        W, made when it is asked for; Frobenius norm 1 if all components are kept.
+        W, computed on access; of Frobenius norm 1 if all components are selected.
     solver_ : str
         The solver that was used.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
-        How it was computed: threads, precision, how distances were found.
+        How the results were computed: threads, precision, kind of distances.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -144,39 +144,38 @@ class LFE(FeatureExtractor):
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies.
+            Sample weights; a sample of weight s counts as s equal samples.
 
         Returns
         -------
         self : object
             The fitted extractor.
         """
-        table = self._check_fit(X, y, sample_weight)
-        rows = self._rows(table)
-        search = rows.nearest(Neighborhood(self.n_neighbors, self.metric, pooled=True))
+        data = self._check_fit(X, y, sample_weight)
+        engine = self._engine(data)
+        search = engine.nearest(Neighborhood(self.n_neighbors, self.metric, pooled=True))
         shares = search.all_shares()
         if not shares.nnz:
             raise ValueError("No class in y has two samples: without hits there are no margins.")
         # Eqs. (3.5) and (3.6) of Sun and Wu 2008: Σ_mh is a sum over pairs of neighbors, and so XᵀLX.
-        found = self._directions(rows.centered(), scatter.laplacian(shares))
+        found = self._directions(engine.centered(), scatter.laplacian(shares))
         if not found.eigenvalues.size:
             raise ValueError(
                 "No direction has a positive margin: in all of them samples are nearer to other classes than"
-                f" to their own (n_samples = {len(table.X)}, n_features = {self.n_features_in_},"
+                f" to their own (n_samples = {len(data.X)}, n_features = {self.n_features_in_},"
                 f" n_neighbors={self.n_neighbors}). More neighbors, or other features, may help."
             )
-        # Eqs. (3.13) and (3.14).
-        # By the largest: squares neither overflow nor vanish.
+        # Eqs. (3.13) and (3.14), relative to the largest, so that squares neither overflow nor underflow.
         largest = found.eigenvalues[0]
         power = largest * np.linalg.norm(found.eigenvalues / largest)
         share = found.eigenvalues[: len(found.vectors)] / power
         self.discriminant_power_ = float(power)
         self.discriminant_power_ratio_ = share**2
-        self.execution_ = rows.execution() | search.describe()
+        self.execution_ = engine.execution() | search.describe()
         return self._set_components(found, np.sqrt(share))
 
     def _chosen_solver(self, n_samples: int, n_features: int) -> str:
-        # ARPACK finds some eigenvalues, never all.
+        # ARPACK computes some eigenvalues, never all.
         if self.solver != "auto" and (self.solver != "arpack" or self.n_components != n_features):
             return self.solver
         side = min(n_samples, n_features)
@@ -199,11 +198,11 @@ class LFE(FeatureExtractor):
             return scatter.arpack_directions(columns, L, self.n_components)
         return scatter.feature_directions(columns, L, self.n_components)
 
-    _large = ("metric_",)
+    _large_properties = ("metric_",)
 
     @property
     def metric_(self) -> NDArray[np.float64]:
-        """W = Σ a_i a_iᵀ over the components kept, (n_features, n_features)."""
+        """W = Σ a_i a_iᵀ over the components, (n_features, n_features)."""
         check_is_fitted(self)
         n_features = self.components_.shape[1]
         check_room(
@@ -212,19 +211,3 @@ class LFE(FeatureExtractor):
             "components_ holds the same: metric_ is components_.T @ components_.",
         )
         return self.components_.T @ self.components_
-
-    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
-        """What scikit-learn's view lists, but for W: to look at an extractor must not make gigabytes."""
-        without = object.__new__(_WithoutMetric)
-        without.__dict__.update(self.__dict__)
-        attributes = super(LFE, without)._get_fitted_attr_html(doc_link)
-        if attributes:
-            del attributes["metric_"]
-            attributes.estimator_class = type(self)
-        return attributes
-
-
-class _WithoutMetric(LFE):
-    """Stands in for an extractor whose attributes are all asked for."""
-
-    metric_ = None  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""LHR: margins at the hyperplanes of the nearest neighbors, in the space that the weights make."""
+"""LHR: margins at hyperplanes of the nearest neighbors, under the metric that the weights define."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..base.weighter import FeatureWeighter
 
 
 class LHRelief(FeatureWeighter):
-    r"""LHR, local hyperplane RELIEF: how far a sample is from what its neighbors span.
+    r"""LHR, local hyperplane RELIEF: margins at the points nearest to a sample in the hulls of its neighbors.
 
-    The nearest hit and the nearest miss of RELIEF are single samples, and as noisy. LHR takes the k nearest
-    of each, under :math:`\sum_j w_j |x_j - x'_j|`, and of all points between them (the columns of H, mixed)
-    the one nearest to the sample, with W = diag(w):
+    The nearest hit and the nearest miss of RELIEF are single, noisy samples. LHR finds the k nearest of each,
+    under :math:`\sum_j w_j |x_j - x'_j|`, and the point of their convex hull (mixtures of the columns of H)
+    that is nearest to the sample, with W = diag(w):
 
     .. math::
 
@@ -30,9 +30,9 @@ class LHRelief(FeatureWeighter):
         z = \frac{1}{N} \sum_n |x_n - H_{\mathrm{miss}} \alpha_n| - |x_n - H_{\mathrm{hit}} \beta_n|,
         \qquad w \leftarrow (z)^+ / \|(z)^+\|_2 .
 
-    Neighbors and mixtures are found anew in every iteration, from w = 1/√n_features on. The iteration
-    seldom settles, and may jump to and fro between features that act together: ``history_`` and a warning
-    say so, and the weights are those of the last iteration. With ``n_neighbors=1`` the first is RELIEF.
+    Neighbors and mixtures are recomputed in every iteration, from w = 1/√n_features on. The iteration seldom
+    converges, and may alternate between interacting features; ``history_`` and a warning show this, and the
+    weights are those of the last iteration. With ``n_neighbors=1`` the first iteration is RELIEF.
 
     Parameters
     ----------
@@ -41,24 +41,25 @@ class LHRelief(FeatureWeighter):
     alpha : float, default=1e-3
         The penalty λ ≥ 0. The larger, the nearer is the mixture to the mean of the k. See Notes on 0.
     max_iter : int, default=20
-        Most iterations. More are not always better: on XOR 2 find what 20 have lost again.
+        Largest number of iterations. More are not always better: on XOR the relevant features are found after
+        2 iterations, and lost again after 20.
     tol : float, default=1e-4
         The iteration ends when ‖w − w_before‖₂ is smaller.
     class_weight : None, "balanced" or dict, default=None
-        How much the samples of each class count in the mean: a weight > 0 for each class;
-        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same.
+        Weights of the classes in the mean, each > 0; "balanced" is N/(C·n_c) for the n_c samples of a class,
+        so that all C classes contribute equally.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by the weights, or their square roots
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by the weights, or their square
+        roots for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1].
+        Scaling of the features; "range" maps to [0, 1].
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
 
     Attributes
     ----------
@@ -67,19 +68,19 @@ class LHRelief(FeatureWeighter):
     feature_importances_ : array of shape (n_features,)
         The same.
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     n_iter_ : int
         Iterations run.
     converged_ : bool
         Whether the weights stood still.
     history_ : array of shape (n_iter,)
-        ‖w − w_before‖₂ in every iteration; empty if the first had no answer.
+        ‖w − w_before‖₂ in every iteration; empty if the first had no solution.
     cycle_length_ : int
-        Number of points the iteration went round in, 0 if it did not.
+        Length of the cycle that the iteration ended in; 0 if it did not.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
-        How it was computed: threads, precision, how distances were found.
+        How the results were computed: threads, precision, kind of distances.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -87,10 +88,10 @@ class LHRelief(FeatureWeighter):
     -----
     The quadratic problem is solved exactly, by active sets in float64, for lists of any length.
 
-    Copies and ties, of which the paper says nothing: c copies of a neighbor with coefficient α in all cost
+    Sample weights and ties are not in the paper: c equal neighbors with the total coefficient α cost
     :math:`\lambda \alpha^2 / c`, so that is what a sample of weight c costs. Those tied with the k-th
     distance share the places left among the k equally, and a neighbor with a share u of a place costs
-    :math:`\lambda \alpha^2 / u`. The order of the rows never matters.
+    :math:`\lambda \alpha^2 / u`. Results do not depend on the order of the rows.
 
     A λ below 1e-12 times the largest squared distance in a neighborhood, 0 included, counts as that: of
     several mixtures that are as near, the one of smallest :math:`\sum \alpha^2 / u` is taken. Only
@@ -147,7 +148,7 @@ class LHRelief(FeatureWeighter):
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Weigh the features.
+        """Compute the feature weights.
 
         Parameters
         ----------
@@ -156,15 +157,15 @@ class LHRelief(FeatureWeighter):
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies.
+            Sample weights; a sample of weight s counts as s equal samples.
 
         Returns
         -------
         self : object
             The fitted weighter.
         """
-        rows = self._rows(self._check_fit(X, y, sample_weight))
-        planes = self._hyperplanes(rows)
+        engine = self._engine(self._check_fit(X, y, sample_weight))
+        planes = self._hyperplanes(engine)
 
         def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:
             z = planes.mean_margin(w)  # eqs. (4) and (5), under w
@@ -174,11 +175,11 @@ class LHRelief(FeatureWeighter):
         with watched(self, total=self.max_iter) as progress:
             end = fixed_point(step, start, max_iter=self.max_iter, tol=self.tol, report=progress.advance)
         self._set_iterations(end, complete=False, advice="LHR often does not: see what other max_iter give.")
-        self.execution_ = rows.execution() | planes.describe()
+        self.execution_ = engine.execution() | planes.describe()
         return self._set_weights(end.weights)
 
     def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
-        """Margin of every sample among the given ones, under the learned weights.
+        """Return the margin of every sample of X, with neighbors in X, under the learned weights.
 
         ``ρ_n = Σ_j w_j (|x_n − H_miss α|_j − |x_n − H_hit β|_j)``, the neighbors and the mixtures found
         under w. Positive: the sample is nearer to the hyperplane of its own class.
@@ -186,17 +187,17 @@ class LHRelief(FeatureWeighter):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples, scaled here as in ``fit``.
+            The samples; scaled as in ``fit``.
         y : array-like of shape (n_samples,)
             Their classes.
 
         Returns
         -------
         margins : array of shape (n_samples,)
-            0 for a sample that is alone in its class.
+            0 for a sample without another of its class.
         """
-        rows, w = self._margin_rows(X, y)
-        return self._hyperplanes(rows).margins(w)
+        engine, w = self._margin_engine(X, y)
+        return self._hyperplanes(engine).margins(w)
 
-    def _hyperplanes(self, rows: Engine) -> LocalHyperplanes:
-        return rows.local_hyperplanes(self.n_neighbors, float(self.alpha))
+    def _hyperplanes(self, engine: Engine) -> LocalHyperplanes:
+        return engine.local_hyperplanes(self.n_neighbors, float(self.alpha))

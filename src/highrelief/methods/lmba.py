@@ -12,7 +12,7 @@ from .._engine.neighbors import Neighborhood
 from .._engine.parameters import constraints, count
 from .._kernels import descent
 from ..base.progress import watched, with_callbacks
-from ..base.validation import Table
+from ..base.training_data import TrainingData
 from ..base.weighter import FeatureWeighter
 
 
@@ -25,7 +25,7 @@ class Lmba(FeatureWeighter):
     :math:`\Delta_j` the Manhattan distance of the j-th nearest hit and the j-th nearest miss (of all other
     classes). From w = 1 on, each sample in its turn: w ← w − ∂L/∂w / ‖∂L/∂w‖₂. There is no penalty. A
     sample that is alone in its class is passed over; where there are fewer than k hits or misses, there are
-    as many pairs. Among tied neighbors the first in the table come first.
+    as many pairs. Tied neighbors are ordered as in X.
 
     Li et al. (2015) compare FREL with a method of this name without defining it; this is our reading.
 
@@ -36,17 +36,17 @@ class Lmba(FeatureWeighter):
     n_epochs : int, default=1
         How often to go through the samples.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first.
+        Scaling of the features.
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
 
     Attributes
     ----------
@@ -55,11 +55,11 @@ class Lmba(FeatureWeighter):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
-        How it was computed: threads, precision, how distances were found.
+        How the results were computed: threads, precision, kind of distances.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -103,7 +103,7 @@ class Lmba(FeatureWeighter):
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Weigh the features.
+        """Compute the feature weights.
 
         Parameters
         ----------
@@ -125,22 +125,22 @@ class Lmba(FeatureWeighter):
 
         A factor of its loss would not do: the step does not depend on the size of the slope.
         """
-        table = self._check_fit(X, y)
+        data = self._check_fit(X, y)
         lengths = np.asarray(shares, dtype=np.float64)
-        if lengths.shape != (len(table.X),):
-            raise ValueError(f"shares has the shape {lengths.shape}, but there are {len(table.X)} samples.")
+        if lengths.shape != (len(data.X),):
+            raise ValueError(f"shares has the shape {lengths.shape}, but there are {len(data.X)} samples.")
         if not (np.isfinite(lengths) & (lengths >= 0.0)).all():
             raise ValueError("shares must be finite and at least 0.")
-        return self._descend(table, lengths)
+        return self._descend(data, lengths)
 
-    def _descend(self, table: Table, shares: NDArray[np.float64] | None = None) -> Self:
-        """Take the steps, of the length n·s_i for shares s_i of the samples; None: all the same."""
-        n = len(table.X)
-        rows = self._rows(table)
-        search = rows.nearest(Neighborhood(self.n_neighbors, pooled=True))
+    def _descend(self, data: TrainingData, shares: NDArray[np.float64] | None = None) -> Self:
+        """Descend by steps of length n·s_i for shares s_i of the samples; None: of equal length."""
+        n = len(data.X)
+        engine = self._engine(data)
+        search = engine.nearest(Neighborhood(self.n_neighbors, pooled=True))
         with watched(self, total=search.n_reports + 1) as progress:
             pairs = search.pairs(progress.advance)
-            columns = Columns(table.X, self._scaling, table.ranges)
+            columns = Columns(data.X, self._scaling, data.ranges)
             array, first = columns.block(0, columns.n_features)
             w = np.where(self._constant, 0.0, 1.0)
             descent.descend_pairs(
@@ -155,11 +155,11 @@ class Lmba(FeatureWeighter):
                 w,
             )
             progress.advance()
-        self.execution_ = rows.execution() | search.describe()
+        self.execution_ = engine.execution() | search.describe()
         return self._set_weights(w if pairs.n_pairs.any() else np.zeros_like(w))
 
     def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
-        """Margin of every sample among the given ones, under the learned weights.
+        """Return the margin of every sample of X, with neighbors in X, under the learned weights.
 
         wᵀ(E|x − NM(x)| − E|x − NH(x)|), means over the k nearest, with the weights as they are, sign and
         size included. Positive: the sample is nearer to its own class.
@@ -167,14 +167,14 @@ class Lmba(FeatureWeighter):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples, scaled here as in ``fit``.
+            The samples; scaled as in ``fit``.
         y : array-like of shape (n_samples,)
             Their classes.
 
         Returns
         -------
         margins : array of shape (n_samples,)
-            0 for a sample that is alone in its class.
+            0 for a sample without another of its class.
         """
-        rows, _ = self._margin_rows(X, y)
-        return rows.nearest(Neighborhood(self.n_neighbors, pooled=True)).rows() @ self.feature_weights_
+        engine, _ = self._margin_engine(X, y)
+        return engine.nearest(Neighborhood(self.n_neighbors, pooled=True)).rows() @ self.feature_weights_

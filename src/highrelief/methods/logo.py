@@ -1,4 +1,4 @@
-"""LOGO: few features that give every sample a margin of its own."""
+"""LOGO: few features that give every sample a large margin."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from .._solvers.fixed_point import unit_positive_part
 from .._solvers.minimizers import sparse_logistic
 from ..base.progress import with_callbacks
 from ..base.soft import RepeatedWeighter
-from ..base.validation import Table, warn_user
+from ..base.training_data import TrainingData
+from ..base.validation import warn_user
 
 
 class LOGO(RepeatedWeighter):
@@ -30,8 +31,8 @@ class LOGO(RepeatedWeighter):
         \qquad
         w \leftarrow \arg\min_{w \ge 0} \sum_n \log\bigl(1 + e^{-w^\top \bar z_n}\bigr) + \lambda \|w\|_1 .
 
-    Repeated until w stands still. The inner problem is convex and solved to a relative residual of 1e-10; the
-    loss is a sum over samples, not a mean.
+    This is iterated until w converges. The inner problem is convex and solved to a relative residual of
+    1e-10; the loss is a sum over samples, not a mean.
 
     Parameters
     ----------
@@ -46,36 +47,35 @@ class LOGO(RepeatedWeighter):
         Whether w is the mean of the solutions of all steps so far, instead of the last: a damped iteration,
         for where the plain one runs in a cycle. None: with ``sigma="auto"`` only.
     perplexity : float or None, default=0.5
-        Effective number of neighbors, as a share of all samples, that ``sigma="auto"`` aims at; None: 0.5.
+        Effective number of neighbors, as a fraction of all samples, for ``sigma="auto"``; None: 0.5.
     max_iter : int or None, default=None
-        Most iterations. None: 10 averaged ones, which are then the whole method, or 50 plain ones.
+        Largest number of iterations. None: a schedule of 10 averaged ones, or at most 50 plain ones.
     tol : float, default=1e-4
         The iteration ends when ‖w − w_before‖₂ is smaller.
     init : {"uniform", "random"} or array of shape (n_features,), default="uniform"
-        Weights to begin with. "uniform" is 1, as the paper has it; with thousands of features and a given σ
-        the first neighborhoods are then a single sample each, and 1/√n_features, given as an array,
-        makes them wider.
+        Initial weights. "uniform" is 1, as in the paper; with thousands of features and a given σ the first
+        neighborhoods are then a single sample each, and 1/√n_features, given as an array, makes them wider.
     memory_budget : float or None, default=None
         Bytes that may be spent on distances and coefficients of all pairs. Beyond, they are computed in each
         pass, over all features. None: half of the memory that is free.
     class_weight : None, "balanced" or dict, default=None
-        How much the samples of each class count in the sum: a weight > 0 for each class;
-        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same.
+        How much the samples of each class count in the sum: a weight > 0 for each class; "balanced" is
+        N/(C·n_c) for the n_c samples of a class, so that all C classes contribute equally.
     batch_neighbors : {"within", "across"}, default="within"
-        Where ``fit`` is told of ``batches``: whether hits and misses are looked for in the batch of a sample
-        only, or in the other batches only.
+        If ``fit`` gets ``batches``: whether hits and misses are in the batch of a sample, or in the other
+        batches.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by the weights, or their square roots
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by the weights, or their square
+        roots for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1].
+        Scaling of the features; "range" maps to [0, 1].
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
     random_state : int, RandomState or None, default=None
         For ``init="random"``.
 
@@ -86,27 +86,27 @@ class LOGO(RepeatedWeighter):
     feature_importances_ : array of shape (n_features,)
         The same.
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     sigma_ : float
         The kernel width; with "auto" that of the final weights.
     alpha_ : float
-        The penalty λ of the last step; nan if the first had no answer.
+        The penalty λ of the last step; NaN if the first had no solution.
     kkt_residual_ : float
-        Largest violation of the conditions of a minimum in the last step, relative to the larger of λ and
-        the largest derivative at w = 0; nan if the first had no answer.
+        Largest violation of the conditions of a minimum in the last step, relative to the larger of λ and the
+        largest derivative at w = 0; NaN if the first had no solution.
     n_iter_ : int
         Iterations run.
     converged_ : bool
-        Whether the weights stood still, or all averaged steps of ``max_iter=None`` were run.
+        Whether the weights converged, or the whole schedule of ``max_iter=None`` was run.
     history_ : array of shape (n_iter,)
-        ‖w − w_before‖₂ in every iteration; empty if the first had no answer.
+        ‖w − w_before‖₂ in every iteration; empty if the first had no solution.
     cycle_length_ : int
-        Number of points the iteration went round in, 0 if it did not.
+        Length of the cycle that the iteration ended in; 0 if it did not.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
-        How it was computed: threads, precision, whether distances were stored; ``features_summed`` is the
-        number of features over which each pass over the pairs had to go.
+        How the results were computed: threads, precision, whether distances were stored; ``features_summed``
+        is the number of features summed in each pass.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -127,7 +127,7 @@ class LOGO(RepeatedWeighter):
     _allows_missing = True
     _refuses_dask: str | None = None
     _plain_steps = 50
-    #: λ of ``alpha="auto"``, as a share of the smallest that leaves no feature; set by a search over shares.
+    #: λ of ``alpha="auto"``, as a fraction of the smallest λ that leaves no feature; set by a search.
     _alpha_share: float = 0.2
     _constraints = constraints(alpha=positive_or("auto"))
 
@@ -178,39 +178,40 @@ class LOGO(RepeatedWeighter):
         sample_weight: ArrayLike | None = None,
         batches: ArrayLike | None = None,
     ) -> Self:
-        """Weigh the features.
+        """Compute the feature weights.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples. Where values are missing (NaN), differences are what they are expected to be.
+            The samples. NaN is allowed: a difference to a missing value is replaced by its expectation over
+            the observed values.
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies.
+            Sample weights; a sample of weight s counts as s equal samples.
         batches : array-like of shape (n_samples,), default=None
-            The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
-            neighbors are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
-            contributes nothing.
+            Batch of each sample, a name or a number. Features are scaled within each batch, and
+            ``batch_neighbors`` determines which batches neighbors are in. A sample without a hit or a miss
+            there contributes nothing.
 
         Returns
         -------
         self : object
             The fitted weighter.
         """
-        table = self._check_fit(X, y, sample_weight, batches)
-        return self._learn(table, self._workspace(table), self._first_weights())
+        data = self._check_fit(X, y, sample_weight, batches)
+        return self._learn(data, self._workspace(data), self._first_weights())
 
-    def _workspace(self, table: Table) -> tuple[Engine, ActiveSetMargins]:
-        # Margins that one fit has summed bound those of the next.
-        rows = self._rows(table)
-        return rows, rows.active_set_margins()
+    def _workspace(self, data: TrainingData) -> tuple[Engine, ActiveSetMargins]:
+        # Margins computed in one fit bound those of the next.
+        engine = self._engine(data)
+        return engine, engine.active_set_margins()
 
     def _learn(
-        self, table: Table, workspace: tuple[Engine, ActiveSetMargins], w: NDArray[np.float64]
+        self, data: TrainingData, workspace: tuple[Engine, ActiveSetMargins], w: NDArray[np.float64]
     ) -> Self:
-        """The iteration from weights w on."""
-        rows, margins = workspace
+        """Run the iteration from weights w."""
+        engine, margins = workspace
         solution = np.zeros(self.n_features_in_)
         self.alpha_ = self.kkt_residual_ = np.nan
 
@@ -228,24 +229,24 @@ class LOGO(RepeatedWeighter):
                 return self._nothing_left(near)
             return unit_positive_part(solution) if self._automatic else solution
 
-        return self._set_fitted(rows, margins, self._repeat(step, w))
+        return self._set_fitted(engine, margins, self._repeat(step, w))
 
-    def _set_fitted(self, rows: Engine, margins: ActiveSetMargins, w: NDArray[np.float64]) -> Self:
-        """Store the weights, those of averaged directions at unit norm, and the width under them."""
+    def _set_fitted(self, engine: Engine, margins: ActiveSetMargins, w: NDArray[np.float64]) -> Self:
+        """Set the weights, those of averaged directions at unit norm, and the width under them."""
         unit = unit_positive_part(w) if self._automatic else w  # a mean of unit vectors is shorter
         self._set_weights(w if unit is None else unit)
         self.sigma_ = self._width(margins, self.feature_weights_)
-        self.execution_ = rows.execution() | margins.execution()
+        self.execution_ = engine.execution() | margins.execution()
         return self
 
     def _penalty(self, near: MarginColumns, solution: NDArray[np.float64]) -> float:
-        """λ as the user gave it, or a share of the smallest that leaves no feature."""
+        """Return the parameter λ, or a fraction of the smallest λ that leaves no feature."""
         if isinstance(self.alpha, str):
             return self._alpha_share * near.largest_sum(0.5 * near.sample_weight, np.flatnonzero(solution))
         return float(self.alpha)
 
     def _nothing_left(self, near: MarginColumns) -> NDArray[np.float64] | None:
-        """All weights 0, and a word to the user; None if no λ at all would leave a feature."""
+        """Warn and return weights of 0; None if no λ would leave a feature."""
         largest = near.largest_sum(0.5 * near.sample_weight, np.empty(0, np.int64))
         if not largest > 0.0:
             return None

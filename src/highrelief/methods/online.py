@@ -1,4 +1,4 @@
-"""Online I-RELIEF: one sample after another, from a table or from a stream."""
+"""Online I-RELIEF: one sample after another, from an array or from a stream."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..base.progress import watched, with_callbacks
 from ..base.soft import ClassMargins
 from ..base.validation import check_spans, plain, warn_user
 
-# What a stream remembers of the samples that have passed.
+# Reservoir sampling
 
 
 class Reservoir:
@@ -31,13 +31,13 @@ class Reservoir:
     Parameters
     ----------
     n_features : int
-        Length of a row.
+        Number of features.
     dtype : dtype
-        Precision of the rows.
+        Type of the samples.
     size : int or None
-        Most rows to keep; None: all.
+        Largest number of stored samples; None: all.
 
-    No array is written to after it has been stored: a shallow copy keeps what was there before.
+    Stored arrays are never changed, so that a shallow copy is a snapshot.
     """
 
     def __init__(self, n_features: int, dtype: np.dtype, size: int | None) -> None:
@@ -45,9 +45,9 @@ class Reservoir:
         self.codes = np.empty(0, dtype=np.int64)
         self.size = size
         self.n_seen = 0
-        #: By the first batch, in whose units moments are taken.
+        #: Scaling by the first batch, in whose units moments are computed.
         self.first = Scaling.none(n_features, dtype)
-        #: Over everything seen: extremes, mean and sum of squared deviations of the features.
+        #: Minima, maxima, means and sums of squared deviations of the features over the whole stream.
         self.low = np.full(n_features, np.inf, dtype=dtype)
         self.high = np.full(n_features, -np.inf, dtype=dtype)
         self.mean = np.zeros(n_features)
@@ -59,7 +59,7 @@ class Reservoir:
         codes: NDArray[np.int64],
         generator: np.random.RandomState,
     ) -> NDArray[np.int64]:
-        """Take in a batch; return the place of each of its rows among those kept, or −1.
+        """Add a batch; return the index of each of its samples in the reservoir, or −1.
 
         Beyond ``size`` rows, the t-th sample of the stream replaces a random one with probability
         size/t, so that all samples seen so far are kept with the same probability (Vitter's algorithm R).
@@ -68,9 +68,9 @@ class Reservoir:
         n_kept = len(self.rows)
         room = len(X) if self.size is None else min(len(X), self.size - n_kept)
         late = np.arange(room, len(X))
-        # As one sample after another would draw them.
+        # The same draws as for one sample after another.
         drawn = generator.randint(0, self.n_seen - len(X) + 1 + late) if late.size else late
-        # Which row of the batch each of the kept places is given, at last.
+        # The last sample of the batch that replaces each stored one.
         taken_by = np.full(n_kept + room, -1, dtype=np.int64)
         taken_by[n_kept:] = np.arange(room)
         enters = drawn < n_kept + room
@@ -79,25 +79,25 @@ class Reservoir:
         places = np.full(len(X), -1, dtype=np.int64)
         places[taken_by[changed]] = changed
         if changed.size:
-            # In new arrays: whoever holds the old ones can go back.
+            # New arrays: snapshots keep the old ones.
             self.rows = np.concatenate([self.rows, X[:room]])
             self.codes = np.concatenate([self.codes, codes[:room]])
             self.rows[changed], self.codes[changed] = X[taken_by[changed]], codes[taken_by[changed]]
         return places
 
     def count(self, X: NDArray[np.floating]) -> None:
-        """Take a batch into the extremes and moments, without keeping its rows."""
+        """Update ranges and moments by a batch, without storing its samples."""
         if self.n_seen == 0:
             self.first = Scaling.to_range(X.min(axis=0), X.max(axis=0))
         self.low = np.minimum(self.low, X.min(axis=0))
         self.high = np.maximum(self.high, X.max(axis=0))
-        # Far out of the first batch they are no numbers: :meth:`scaling` sees that.
+        # They overflow for values far from the first batch, which :meth:`scaling` checks.
         with np.errstate(over="ignore", invalid="ignore"):
             self._join_moments(self.first.apply(X))
         self.n_seen += len(X)
 
     def _join_moments(self, inside: NDArray[np.floating]) -> None:
-        """Join the moments of what was seen and of a batch, after Chan, Golub and LeVeque (1983)."""
+        """Merge the moments of the stream and of a batch (Chan, Golub and LeVeque 1983)."""
         n_new = len(inside)
         batch_mean = inside.mean(axis=0, dtype=np.float64)
         shift = batch_mean - self.mean
@@ -110,11 +110,11 @@ class Reservoir:
 
     @property
     def ranges(self) -> ColumnRanges:
-        """Of the features, over everything seen."""
+        """Ranges of the features over the whole stream."""
         return ColumnRanges(self.low, self.high, self.mean, finite=True)
 
     def scaling(self, scale: str | None) -> Scaling:
-        """Scaling of the features by all that was seen."""
+        """Return the scaling of the features by the whole stream."""
         if scale is None:
             return Scaling.none(self.low.size, self.low.dtype)
         if scale == "range":
@@ -127,13 +127,13 @@ class Reservoir:
         return self.first.standardized(self.mean, np.sqrt(self.squares / self.n_seen))
 
 
-# An automatic σ is found anew when the number of samples seen has grown by this factor.
+# An automatic σ is recomputed when the number of samples seen has grown by this factor.
 RENEWAL = 4
-# Anchors that are enough for it.
+# Number of anchors for an automatic σ.
 WIDTH_ANCHORS = 256
 
 
-# Attributes of a stream between two batches, and where its source of random numbers stands.
+# Attributes between two batches, and the state of the random generator.
 _State = tuple[dict[str, Any], Any]
 
 
@@ -166,7 +166,7 @@ class OnlineIRelief(ClassMargins):
     step_decay : float, default=1.0
         a in the step size 1/(a·t), in (0, 1].
     n_epochs : int, default=1
-        Passes over the table in ``fit``.
+        Passes over X in ``fit``.
     shuffle : bool, default=True
         Whether ``fit`` visits the samples in random order, a new one in every pass.
     margin : {"nearest", "prior"}, default="nearest"
@@ -174,22 +174,22 @@ class OnlineIRelief(ClassMargins):
     outliers : bool, default=True
         Whether likely outliers count less (γ); False sets γ = 1.
     perplexity : float, default=0.5
-        Effective number of neighbors, as a share of all samples, that ``sigma="auto"`` aims at.
+        Effective number of neighbors, as a fraction of all samples, for ``sigma="auto"``.
     buffer_size : int or None, default=None
         Most samples of a stream to keep for others to meet, at least 3: a random sample of all that has
         passed. None keeps everything.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by the weights, or their square roots
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by the weights, or their square
+        roots for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first. In a stream: by what has been seen so far.
+        Scaling of the features. In a stream: by what has been seen so far.
     n_jobs : int or None, default=None
         Threads, for finding σ; the samples are visited one by one.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
     random_state : int, RandomState or None, default=None
         For the order of the samples, and for what a stream keeps.
 
@@ -200,13 +200,13 @@ class OnlineIRelief(ClassMargins):
     feature_importances_ : array of shape (n_features,)
         The same.
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     sigma_ : float
         The kernel width, the last one found if "auto".
     n_samples_seen_ : int
         Steps taken: visits of samples.
     n_iter_ : int
-        Passes over the table.
+        Passes over X.
     history_ : array of shape (n_iter,)
         ‖w − w_before‖₂ of every pass.
     converged_ : bool
@@ -284,7 +284,7 @@ class OnlineIRelief(ClassMargins):
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Weigh the features by visiting the samples of a table (Sun 2007, Fig. 3).
+        """Compute the feature weights by visiting the samples of X (Sun 2007, Fig. 3).
 
         Parameters
         ----------
@@ -296,14 +296,14 @@ class OnlineIRelief(ClassMargins):
         Returns
         -------
         self : object
-            The fitted weighter. The table is not kept: a later ``partial_fit`` goes on from the weights.
+            The fitted weighter. X is not stored: a later ``partial_fit`` continues from the weights.
         """
-        table = self._check_fit(X, y)
-        self._begin(table.X)
-        self._reservoir.count(table.X)
+        data = self._check_fit(X, y)
+        self._begin(data.X)
+        self._reservoir.count(data.X)
         self._declared = False
-        self._class_counts = np.bincount(table.codes, minlength=self.classes_.size)
-        scaled = self._scaled(table.X)
+        self._class_counts = np.bincount(data.codes, minlength=self.classes_.size)
+        scaled = self._scaled(data.X)
         here = np.arange(len(scaled))
         changes = []
         with watched(self, total=self.n_epochs * n_pieces(scaled.size * len(scaled))) as progress:
@@ -312,7 +312,7 @@ class OnlineIRelief(ClassMargins):
                 order = self._generator.permutation(here) if self.shuffle else here
                 self._renewal = 0
                 seen = self.n_samples_seen_
-                self._learn(scaled, table.codes, here, order, scaled, table.codes, progress.advance)
+                self._learn(scaled, data.codes, here, order, scaled, data.codes, progress.advance)
                 changes.append(euclidean_norm(self._w - before))
                 if self.n_samples_seen_ < seen + len(here):
                     break
@@ -327,7 +327,7 @@ class OnlineIRelief(ClassMargins):
         return self
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Go on with the next samples of a stream, in the order they come.
+        """Continue with the next samples of a stream, in their order.
 
         A batch counts as a whole or not at all: after an error, or Ctrl-C, the weighter is as it was before
         this batch. Saved after any batch (``highrelief.save``) and loaded elsewhere, it goes on to the same
@@ -349,44 +349,44 @@ class OnlineIRelief(ClassMargins):
         """
         before = self._state()
         try:
-            self._take_in(X, y, classes)
+            self._learn_batch(X, y, classes)
         except BaseException:  # Ctrl-C too
-            self._go_back(before)
+            self._restore(before)
             raise
         return self
 
-    def _take_in(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None) -> None:
-        """Let a batch join the samples that are kept, and learn from it."""
+    def _learn_batch(self, X: Any, y: ArrayLike, classes: ArrayLike | None) -> None:
+        """Add a batch to the reservoir, and learn from it."""
         first = not hasattr(self, "_reservoir")
-        X, y = self._check_batch(X, y, reset=first)
+        samples = self._validate_samples(X, y, reset=first, min_samples=1)
         if first:
-            self._check_parameters(len(X))
-        known = self._known_classes(y, classes, first)
+            self._check_parameters(samples.n_samples)
+        known = self._known_classes(samples.y, classes, first)
         if first:
-            self._begin(X)
+            self._begin(samples.X)
             self._declared = classes is not None
             self.classes_, self._class_counts = known, np.zeros(known.size, dtype=np.int64)
-        codes = self._codes(y, known)
-        X = X.astype(self._reservoir.rows.dtype, copy=False)
+        codes = self._codes(samples.y, known)
+        X = samples.X.astype(self._reservoir.rows.dtype, copy=False)
         places = self._reservoir.add(X, codes, self._generator)
         self._scaling = self._reservoir.scaling(self.scale)
         if self.scale is None:
-            check_spans(self._reservoir.ranges, self._widest[X.dtype == np.float32])
+            check_spans(self._reservoir.ranges, self._largest_range(X.dtype))
         self._constant = self._reservoir.low == self._reservoir.high
         references = self._scaled(self._reservoir.rows)
         batch = self._scaled(X)
         self._learn(batch, codes, places, np.arange(len(X)), references, self._reservoir.codes)
 
     def _state(self) -> _State:
-        """All that a batch changes: attributes, and where the source of random numbers stands."""
-        kept = dict(vars(self))
-        if "_reservoir" in kept:
-            kept |= {name: copy(kept[name]) for name in ("_reservoir", "_nu", "_w")}
-        source = kept.get("_generator", self.random_state)
-        return kept, source.get_state() if isinstance(source, np.random.RandomState) else None
+        """Return a snapshot of what a batch changes: attributes, and the state of the random generator."""
+        attributes = dict(vars(self))
+        if "_reservoir" in attributes:
+            attributes |= {name: copy(attributes[name]) for name in ("_reservoir", "_nu", "_w")}
+        source = attributes.get("_generator", self.random_state)
+        return attributes, source.get_state() if isinstance(source, np.random.RandomState) else None
 
-    def _go_back(self, before: _State) -> None:
-        """Be as :meth:`_state` was."""
+    def _restore(self, before: _State) -> None:
+        """Restore a snapshot."""
         attributes, position = before
         self.__dict__.clear()
         self.__dict__.update(attributes)
@@ -394,7 +394,7 @@ class OnlineIRelief(ClassMargins):
             getattr(self, "_generator", self.random_state).set_state(position)
 
     def _begin(self, X: NDArray[np.floating]) -> None:
-        """(1): ν = 0 and w = 1/I; a width in the units of unit-norm weights begins with 1/√I."""
+        """Initialize (1): ν = 0 and w = 1/I; with an automatic width, w = 1/√I of unit norm."""
         n_features = X.shape[1]
         scale = math.sqrt(n_features) if self._automatic else n_features
         self._w = np.full(n_features, 1.0 / scale)
@@ -410,7 +410,7 @@ class OnlineIRelief(ClassMargins):
         return np.ascontiguousarray(self._scaling.apply(X), dtype=dtype)
 
     def _known_classes(self, y: NDArray[Any], classes: ArrayLike | None, first: bool) -> NDArray[Any]:
-        """Classes after a batch; those not known before are added unless they were declared."""
+        """Return the classes after a batch; new ones are added unless the classes were declared."""
         declared = None if classes is None else np.unique(np.asarray(classes))
         if first:
             known = np.unique(y) if declared is None else declared
@@ -428,7 +428,7 @@ class OnlineIRelief(ClassMargins):
         return np.union1d(known, new) if new.size else known
 
     def _codes(self, y: NDArray[Any], known: NDArray[Any]) -> NDArray[np.int64]:
-        """Class codes of a batch, with all that is counted by class brought to the known classes."""
+        """Return the class codes of a batch; update codes and counts to the known classes."""
         moved = np.searchsorted(known, self.classes_)
         counts = np.zeros(known.size, dtype=np.int64)
         counts[moved] = self._class_counts
@@ -448,7 +448,7 @@ class OnlineIRelief(ClassMargins):
         reference_codes: NDArray[np.int64],
         report: Callable[[], bool] = lambda: False,
     ) -> None:
-        """(2) to (9), in stretches over which σ stays as it is."""
+        """Run steps (2) to (9), in stretches of constant σ."""
         priors = self._class_counts / self._class_counts.sum()
         members, bounds = _by_class(reference_codes, self.classes_.size)
         in_columns = (
@@ -495,7 +495,7 @@ class OnlineIRelief(ClassMargins):
 
 
 def _by_class(codes: NDArray[np.int64], n_classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Places of the samples of class 0, then of class 1, …, and where each class begins; at last the end."""
+    """Return the indices of the samples sorted by class, and the bounds of the classes."""
     counts = np.bincount(codes, minlength=n_classes)
     return np.argsort(codes, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
 

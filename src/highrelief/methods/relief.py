@@ -1,4 +1,4 @@
-"""RELIEF and RELIEF-F: margins at the nearest neighbors, in one sweep."""
+"""RELIEF and RELIEF-F: mean margins at the nearest neighbors."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from scipy.special import stdtrit
 from .._engine.engine import Engine
 from .._engine.neighbors import METRICS, Neighborhood
 from .._engine.parameters import check_count, constraints, count, number, one_of, optional, random_generator
-from ..base.categorical import MixedTableMixin
+from ..base.categorical import CategoricalFeaturesMixin
 from ..base.progress import watched, with_callbacks
-from ..base.selector import n_features_kept
-from ..base.validation import PRECISIONS
+from ..base.selector import n_selected_features
+from ..base.validation import FLOAT_TYPES
 from ..base.weighter import FeatureWeighter
 
-# Means over some samples instead of all, and how far they may be off.
+# Means over sampled anchors, with confidence intervals
 
 
-#: Rare values expected among the anchors from which on their variance is taken from these.
+#: Expected number of rare values among the anchors from which on these estimate their variance.
 _EXPECTED = 10
-#: Anchors of the first look.
-FIRST_LOOK = 64
+#: Number of anchors in the first round.
+FIRST_ROUND = 64
 
 
 class AnchorSample:
-    """Sums over anchors that were drawn without replacement, and the means they stand for.
+    """Sums over anchors drawn without replacement, and estimates of means over all samples.
 
     Parameters
     ----------
     weights : (n_samples,)
-        How much each sample counts in the mean.
+        Weights of the samples in the mean.
     spans : (n_features,)
         Ranges of the features; no margin is larger.
     rarity : (n_features,)
-        Share of the samples, roughly, that are not at the common end of a feature's range.
+        Approximate fraction of the samples that are not at the common end of a feature's range.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class AnchorSample:
         self.n_drawn = 0
 
     def add(self, anchors: NDArray[np.integer], sums: NDArray[np.float64]) -> None:
-        """Take in more anchors, given Σ s·z, Σ s²·z and Σ s²·z² over them, with their weights s."""
+        """Add anchors, given Σ s·z, Σ s²·z and Σ s²·z² over them, with their weights s."""
         self._sums += sums
         self._weight_drawn += float(self._weights[anchors].sum())
         self._squares_drawn += float(np.square(self._weights[anchors]).sum())
@@ -60,19 +60,19 @@ class AnchorSample:
 
     @property
     def mean(self) -> NDArray[np.float64]:
-        """Mean over the anchors."""
+        """Weighted mean over the anchors."""
         return self._sums[0] / self._weight_drawn
 
     def half_width(self, risk: float) -> NDArray[np.float64]:
-        r"""By how much the mean over all samples may differ, but for a two-sided ``risk``.
+        r"""Return half the width of the confidence interval of the mean over all samples at 1 − ``risk``.
 
         .. math:: t_{m-1, 1 - risk/2} \sqrt{\frac{m}{m - 1} \Bigl(1 - \frac{n}{N}\Bigr)
                   \frac{\sum s^2 (z - \bar z)^2}{(\sum s)^2}}
 
-        for n anchors of N, m of them in effect where they count differently. With all samples drawn nothing
-        is left to chance. A feature that is the same for nearly all samples says nothing in a sample that
-        may well have missed the others: where fewer than ten of those are expected among the anchors, the
-        variance of a margin counts as no smaller than their share of the squared range.
+        for n anchors of N samples, m being the effective number of anchors under sample weights. It is 0 once
+        all samples were drawn. Anchors may miss the few samples in which a nearly constant feature differs:
+        if fewer than ten of them are expected among the anchors, the variance of a margin is at least their
+        fraction times the squared range.
         """
         left_out = 1.0 - self.n_drawn / self._weights.size
         if left_out <= 0.0:
@@ -88,14 +88,14 @@ class AnchorSample:
         return stdtrit(m - 1.0, 1.0 - risk / 2.0) * np.sqrt(np.maximum(variance, least) * left_out)
 
     def intervals(self, confidence: float) -> NDArray[np.float64]:
-        """Confidence interval of each mean, (n_features, 2)."""
+        """Return the confidence interval of each mean, (n_features, 2)."""
         half = self.half_width(1.0 - confidence)
         return np.stack([self.mean - half, self.mean + half], axis=1)
 
 
-def looks(n_anchors: int) -> list[tuple[int, int]]:
-    """Ranges of a random order of the samples: each look doubles the number of anchors."""
-    borders = [0, min(FIRST_LOOK, n_anchors)]
+def sampling_rounds(n_anchors: int) -> list[tuple[int, int]]:
+    """Return ranges of a random order of the samples: each round doubles the number of anchors."""
+    borders = [0, min(FIRST_ROUND, n_anchors)]
     while borders[-1] < n_anchors:
         borders.append(min(2 * borders[-1], n_anchors))
     return list(pairwise(borders))
@@ -104,9 +104,9 @@ def looks(n_anchors: int) -> list[tuple[int, int]]:
 def is_settled(
     mean: NDArray[np.float64], half_width: NDArray[np.float64], n_top: int | None, max_error: float
 ) -> bool:
-    """Whether no feature left out can be better than one in the top by more than ``max_error``.
+    """Return whether no other feature can exceed one of the top features by more than ``max_error``.
 
-    ``n_top`` None: the top are the features with a positive mean, the others compare with 0.
+    ``n_top`` None: the top features are those of positive mean, and the others are compared with 0.
     """
     if n_top is None:
         positive = mean > 0.0
@@ -120,13 +120,13 @@ def is_settled(
 
 
 class _NearestWeighter(FeatureWeighter):
-    """What RELIEF and RELIEF-F share: anchors, a metric, one sweep."""
+    """Base of RELIEF and RELIEF-F, which differ in their neighborhoods."""
 
     _allows_missing = True
     _refuses_dask: str | None = None
     _bytes_per_value = 2
-    # Genotypes and other small whole numbers are worked on as they are.
-    _types = (*PRECISIONS, np.int8, np.uint8, np.bool_)
+    # Genotypes and other small integers are used as is.
+    _types = (*FLOAT_TYPES, np.int8, np.uint8, np.bool_)
 
     _takes_sparse = True
     _constraints = constraints(
@@ -143,51 +143,51 @@ class _NearestWeighter(FeatureWeighter):
 
     @abstractmethod
     def _neighborhood(self) -> Neighborhood:
-        """Which neighbors count, and how much."""
+        """Return the number and the weights of the neighbors."""
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
         if self.n_anchors is not None:
             check_count("n_anchors", self.n_anchors, at_most=n_samples, of="samples")
 
-    @property
-    def _widest(self) -> tuple[float, float]:  # type: ignore[override]
-        # Distances are taken in units in which they can be squared; squared differences are weights, and
-        # where anchors are sampled so are their squares.
-        squared = self._samples or self.metric == "sqeuclidean"
-        return super()._widest if squared else (1e290, 1e30)
+    def _largest_range(self, dtype: np.dtype[Any]) -> float:
+        # Distances are computed in units in which they can be squared. Weights are squared differences with
+        # "sqeuclidean", and the variance of sampled anchors squares them again.
+        if self._draws_anchors or self.metric == "sqeuclidean":
+            return super()._largest_range(dtype)
+        return 1e30 if dtype == np.float32 else 1e290
 
     @property
-    def _samples(self) -> bool:
-        """Whether weights are estimated from some of the anchors."""
+    def _draws_anchors(self) -> bool:
+        """Whether weights are estimated from a random sample of anchors."""
         return self.n_anchors is not None or self.max_error is not None
 
-    def _sample(self, rows: Engine, n_samples: int) -> tuple[AnchorSample, dict[str, Any]]:
-        """Margins at anchors that are drawn until there are enough, and how neighbors were found."""
+    def _sampled_margins(self, engine: Engine, n_samples: int) -> tuple[AnchorSample, dict[str, Any]]:
+        """Draw anchors until there are enough; return their margins, and how neighbors were found."""
         generator = random_generator("random_state", self.random_state)
         n_anchors = n_samples if self.n_anchors is None else self.n_anchors
         order = generator.choice(n_samples, n_anchors, replace=False)
-        sample = AnchorSample(rows.weights, *rows.spans_and_rarity())
-        planned = [(0, n_anchors)] if self.max_error is None else looks(n_anchors)
-        # Divided, so that it holds for all features and all looks at once.
-        risk = (1.0 - self.confidence) / (self.n_features_in_ * len(planned))
-        with watched(self, total=len(planned)) as progress:
-            for a, b in planned:
-                search = rows.nearest(self._neighborhood(), order[a:b])
+        sample = AnchorSample(engine.weights, *engine.spans_and_rarity())
+        rounds = [(0, n_anchors)] if self.max_error is None else sampling_rounds(n_anchors)
+        # Bonferroni: for all features and all rounds together.
+        risk = (1.0 - self.confidence) / (self.n_features_in_ * len(rounds))
+        with watched(self, total=len(rounds)) as progress:
+            for a, b in rounds:
+                search = engine.nearest(self._neighborhood(), order[a:b])
                 sample.add(order[a:b], search.sums())
                 progress.advance()
                 if self.max_error is not None and is_settled(
-                    sample.mean, sample.half_width(risk), self._n_wanted, self.max_error
+                    sample.mean, sample.half_width(risk), self._n_selected, self.max_error
                 ):
                     break
         return sample, search.describe()
 
     @property
-    def _n_wanted(self) -> int | None:
-        """Number of features in the top of the ranking; None: those with a positive weight."""
+    def _n_selected(self) -> int | None:
+        """Number of features to select; None: those of positive weight."""
         if self.n_features_to_select is None:
             return None
-        return n_features_kept(self.n_features_to_select, self.n_features_in_)
+        return n_selected_features(self.n_features_to_select, self.n_features_in_)
 
     @with_callbacks
     def fit(
@@ -197,7 +197,7 @@ class _NearestWeighter(FeatureWeighter):
         sample_weight: ArrayLike | None = None,
         batches: ArrayLike | None = None,
     ) -> Self:
-        """Weigh the features.
+        """Compute the feature weights.
 
         Parameters
         ----------
@@ -206,37 +206,37 @@ class _NearestWeighter(FeatureWeighter):
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies.
+            Sample weights; a sample of weight s counts as s equal samples.
         batches : array-like of shape (n_samples,), default=None
-            The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
-            neighbors are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
-            contributes nothing.
+            Batch of each sample, a name or a number. Features are scaled within each batch, and
+            ``batch_neighbors`` determines which batches neighbors are in. A sample without a hit or a miss
+            there contributes nothing.
 
         Returns
         -------
         self : object
             The fitted weighter.
         """
-        table = self._check_fit(X, y, sample_weight, batches)
-        rows = self._rows(table)
-        if self._samples:
-            sample, described = self._sample(rows, table.codes.size)
+        data = self._check_fit(X, y, sample_weight, batches)
+        engine = self._engine(data)
+        if self._draws_anchors:
+            sample, described = self._sampled_margins(engine, data.codes.size)
             self._set_weights(sample.mean)
             intervals = sample.intervals(self.confidence)
             self.weight_intervals_ = np.where(self._constant[:, np.newaxis], 0.0, intervals)
             self.n_anchors_ = sample.n_drawn
         else:
-            search = rows.nearest(self._neighborhood())
+            search = engine.nearest(self._neighborhood())
             with watched(self, total=search.n_reports) as progress:
                 self._set_weights(search.mean(progress.advance))
             described = search.describe()
             self.weight_intervals_ = np.stack([self.feature_weights_] * 2, axis=1)
-            self.n_anchors_ = table.codes.size
-        self.execution_ = rows.execution() | described
+            self.n_anchors_ = data.codes.size
+        self.execution_ = engine.execution() | described
         return self
 
     def margins(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Margin of every sample among the given ones, under the learned weights.
+        """Return the margin of every sample of X, with neighbors in X, under the learned weights.
 
         ρ_n = Σ_j w_j (E|x_nj − miss_j| − E|x_nj − hit_j|) with w = (weights)⁺/‖(weights)⁺‖₂, the maximizer of
         the mean margin (Sun 2007, eqs. 2 and 6), and the neighbors as in ``fit``. Positive: the sample is
@@ -245,19 +245,19 @@ class _NearestWeighter(FeatureWeighter):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, scaled here as in ``fit``.
+            The samples; scaled as in ``fit``.
         y : array-like of shape (n_samples,)
             Their classes.
         batches : array-like of shape (n_samples,), default=None
-            Their batches; features are then scaled in each of these by itself.
+            Their batches; features are then scaled within each batch.
 
         Returns
         -------
         margins : array of shape (n_samples,)
-            0 for a sample that is alone in its class.
+            0 for a sample without another of its class.
         """
-        rows, w = self._margin_rows(X, y, batches)
-        return rows.nearest(self._neighborhood()).margins_under(w)
+        engine, w = self._margin_engine(X, y, batches)
+        return engine.nearest(self._neighborhood()).margins_under(w)
 
 
 class Relief(_NearestWeighter):
@@ -266,42 +266,43 @@ class Relief(_NearestWeighter):
     .. math:: W_j = \frac{1}{N} \sum_n |x_{nj} - \mathrm{NM}_j(x_n)| - |x_{nj} - \mathrm{NH}_j(x_n)|
 
     NH is the nearest sample of the same class, NM the nearest of all others. Ties share: the order of the
-    rows never matters. A sample that is alone in its class contributes nothing.
+    rows never matters. A sample without another of its class contributes nothing.
 
     Parameters
     ----------
     n_anchors : int or None, default=None
-        Samples x_n to sum over, drawn without replacement; None: all of them.
+        Number of anchors x_n to sum over, drawn without replacement; None: all samples.
     max_error : float or None, default=None
-        Draw anchors, up to ``n_anchors``, only until the top of the ranking is settled: at ``confidence``, no
-        feature left out weighs more than one that is kept by over ``max_error``. What is kept:
-        ``n_features_to_select``; with None the features of positive weight, the others being compared with 0.
+        Draw anchors, up to ``n_anchors``, only until the selection is settled: at ``confidence``, no other
+        feature has a weight that exceeds that of a selected one by more than ``max_error``. The selection is
+        that of ``n_features_to_select``; with None it is the features of positive weight, and the others are
+        compared with 0.
     confidence : float, default=0.95
-        Confidence of each of ``weight_intervals_``; and of ``max_error``, there for all features together and
-        for every time that the ranking is looked at while anchors are drawn.
+        Confidence of each of ``weight_intervals_``, and of ``max_error``, there simultaneous for all features
+        and all rounds of drawing anchors.
     metric : {"manhattan", "euclidean", "sqeuclidean"}, default="manhattan"
-        Distance by which the nearest are found. With "sqeuclidean" the differences in the sum are squared
-        too, as in the RELIEF of Gilad-Bachrach et al. (2004).
+        Distance by which neighbors are found. With "sqeuclidean" the differences in the sum are squared too,
+        as in the RELIEF of Gilad-Bachrach et al. (2004).
     class_weight : None, "balanced" or dict, default=None
-        How much the samples of each class count in the mean: a weight > 0 for each class;
-        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same.
+        Weights of the classes in the mean, each > 0; "balanced" is N/(C·n_c) for the n_c samples of a class,
+        so that all C classes contribute equally.
     batch_neighbors : {"within", "across"}, default="within"
-        Where ``fit`` is told of ``batches``: whether hits and misses are looked for in the batch of a sample
-        only, or in the other batches only.
+        If ``fit`` gets ``batches``: whether hits and misses are in the batch of a sample, or in the other
+        batches.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1] and weights to [−1, 1].
+        Scaling of the features; "range" maps to [0, 1] and weights to [−1, 1].
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
     random_state : int, RandomState or None, default=None
-        For drawing the anchors.
+        Determines the anchors.
 
     Attributes
     ----------
@@ -310,16 +311,16 @@ class Relief(_NearestWeighter):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     weight_intervals_ : array of shape (n_features, 2)
-        Where, at ``confidence``, each weight would be if all samples were anchors. The weight itself,
-        twice, if they were.
+        Confidence interval, at ``confidence``, of the weight that all samples as anchors would give. The
+        weight itself, twice, if all of them were.
     n_anchors_ : int
-        How many samples were anchors.
+        Number of anchors.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
-        How it was computed: threads, precision, how distances were found.
+        How the results were computed: threads, precision, kind of distances.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -373,7 +374,7 @@ class Relief(_NearestWeighter):
         return Neighborhood(1, self.metric, pooled=True)
 
 
-class ReliefF(MixedTableMixin, _NearestWeighter):
+class ReliefF(CategoricalFeaturesMixin, _NearestWeighter):
     r"""RELIEF-F: mean margin at the k nearest hits and the k nearest misses of each other class.
 
     .. math::
@@ -382,9 +383,9 @@ class ReliefF(MixedTableMixin, _NearestWeighter):
               \sum_{i \in \mathrm{NM}_c} u_i |x_{nj} - x_{ij}|
               - \sum_{i \in \mathrm{NH}} u_i |x_{nj} - x_{ij}| \Bigr)
 
-    with :math:`u_i` = 1/k, or falling with the rank. Samples tied at the k-th distance share what is left of
-    the weight, so that the order of the rows never matters. Where there are fewer than k, those count. A
-    sample that is alone in its class contributes nothing.
+    with :math:`u_i` = 1/k, or falling with the rank. Samples tied at the k-th distance share the remaining
+    weight, so that results do not depend on the order of the rows. If there are fewer than k, all of them
+    count. A sample without another of its class contributes nothing.
 
     Parameters
     ----------
@@ -393,41 +394,42 @@ class ReliefF(MixedTableMixin, _NearestWeighter):
     neighbor_weights : {"uniform", "rank"}, default="uniform"
         "rank": a neighbor weighs exp(−(rank/rank_decay)²), divided by the sum over the k.
     rank_decay : float, default=20
-        How fast the weights fall with the rank.
+        Decay of the weights with the rank.
     n_anchors : int or None, default=None
-        Samples x_n to sum over, drawn without replacement; None: all of them.
+        Number of anchors x_n to sum over, drawn without replacement; None: all samples.
     max_error : float or None, default=None
-        Draw anchors, up to ``n_anchors``, only until the top of the ranking is settled: at ``confidence``, no
-        feature left out weighs more than one that is kept by over ``max_error``. What is kept:
-        ``n_features_to_select``; with None the features of positive weight, the others being compared with 0.
+        Draw anchors, up to ``n_anchors``, only until the selection is settled: at ``confidence``, no other
+        feature has a weight that exceeds that of a selected one by more than ``max_error``. The selection is
+        that of ``n_features_to_select``; with None it is the features of positive weight, and the others are
+        compared with 0.
     confidence : float, default=0.95
-        Confidence of each of ``weight_intervals_``; and of ``max_error``, there for all features together and
-        for every time that the ranking is looked at while anchors are drawn.
+        Confidence of each of ``weight_intervals_``, and of ``max_error``, there simultaneous for all features
+        and all rounds of drawing anchors.
     categorical_features : "from_dtype", mask, indices or names, default=None
-        Features whose values differ by 0 or 1 and nothing else. "from_dtype": the columns of a DataFrame
-        that hold categories or text. None: all are numbers.
+        Categorical features: two values differ by 1 if they are not equal. "from_dtype": the columns of a
+        DataFrame that hold categories or text. None: all features are numeric.
     metric : {"manhattan", "euclidean", "sqeuclidean"}, default="manhattan"
-        Distance by which the nearest are found. With "sqeuclidean" the differences in the sum are squared.
+        Distance by which neighbors are found. With "sqeuclidean" the differences in the sum are squared.
     class_weight : None, "balanced" or dict, default=None
-        How much the samples of each class count in the mean, and the class in P(c): a weight > 0 for each;
-        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same.
+        Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
+        of a class, so that all C classes contribute equally.
     batch_neighbors : {"within", "across"}, default="within"
-        Where ``fit`` is told of ``batches``: whether hits and misses are looked for in the batch of a sample
-        only, or in the other batches only.
+        If ``fit`` gets ``batches``: whether hits and misses are in the batch of a sample, or in the other
+        batches.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1] and weights to [−1, 1].
+        Scaling of the features; "range" maps to [0, 1] and weights to [−1, 1].
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
     random_state : int, RandomState or None, default=None
-        For drawing the anchors.
+        Determines the anchors.
 
     Attributes
     ----------
@@ -436,16 +438,16 @@ class ReliefF(MixedTableMixin, _NearestWeighter):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     weight_intervals_ : array of shape (n_features, 2)
-        Where, at ``confidence``, each weight would be if all samples were anchors. The weight itself,
-        twice, if they were.
+        Confidence interval, at ``confidence``, of the weight that all samples as anchors would give. The
+        weight itself, twice, if all of them were.
     n_anchors_ : int
-        How many samples were anchors.
+        Number of anchors.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
-        How it was computed: threads, precision, how distances were found.
+        How the results were computed: threads, precision, kind of distances.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 

@@ -1,4 +1,4 @@
-"""RRELIEF-F: RELIEF-F for a target that is a number."""
+"""RRELIEF-F: RELIEF-F for a continuous target."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from .._engine.batches import BatchConstraint
 from .._engine.nearest import TargetDifferences
 from .._engine.neighbors import METRICS, Neighborhood
 from .._engine.parameters import check_count, constraints, count, number, one_of, random_generator
-from ..base.categorical import MixedTableMixin
+from ..base.categorical import CategoricalFeaturesMixin
 from ..base.progress import watched, with_callbacks
-from ..base.validation import PRECISIONS, Table
+from ..base.training_data import TrainingData
+from ..base.validation import FLOAT_TYPES
 from ..base.weighter import FeatureWeighter
 
 
-class RReliefF(MixedTableMixin, FeatureWeighter):
+class RReliefF(CategoricalFeaturesMixin, FeatureWeighter):
     r"""RRELIEF-F: features by which samples of different targets differ, and samples of like targets do not.
 
     .. math::
@@ -33,10 +34,10 @@ class RReliefF(MixedTableMixin, FeatureWeighter):
         N_{dC\&dA}[j] = \sum_n \sum_i u_{ni} \, |y_n - y_i| \, |x_{nj} - x_{ij}|
 
     where y is scaled to [0, 1] by its range and :math:`u_{ni} \propto \exp(-(\mathrm{rank}/20)^2)`, summing
-    to 1 over the neighbors of a sample. W estimates P(different value | near, different target) −
-    P(different value | near, same target). Samples tied at the k-th distance share what is left of the
-    weight, so that the order of the rows never matters. Where all neighbors have the same target, or all lie
-    at the opposite end of its range, the fraction that this leaves without a denominator is 0.
+    to 1 over the neighbors of a sample. W estimates P(different value | near, different target) − P(different
+    value | near, same target). Samples tied at the k-th distance share the remaining weight, so that results
+    do not depend on the order of the rows. Where all neighbors have the same target, or all lie at the
+    opposite end of its range, the fraction that this leaves without a denominator is 0.
 
     Parameters
     ----------
@@ -46,32 +47,31 @@ class RReliefF(MixedTableMixin, FeatureWeighter):
         "rank": a neighbor weighs exp(−(rank/rank_decay)²), divided by the sum over the k, as in the paper;
         "uniform": all weigh 1/k.
     rank_decay : float, default=20
-        How fast the weights fall with the rank.
+        Decay of the weights with the rank.
     n_anchors : int or None, default=None
-        Samples x_n to sum over, drawn without replacement; None: all of them.
+        Number of anchors x_n to sum over, drawn without replacement; None: all samples.
     categorical_features : "from_dtype", mask, indices or names, default=None
-        Features whose values differ by 0 or 1 and nothing else. "from_dtype": the columns of a DataFrame
-        that hold categories or text. None: all are numbers.
+        Categorical features: two values differ by 1 if they are not equal. "from_dtype": the columns of a
+        DataFrame that hold categories or text. None: all features are numeric.
     metric : {"manhattan", "euclidean", "sqeuclidean"}, default="manhattan"
-        Distance by which the nearest are found. With "sqeuclidean" the differences of the features in the
-        sums are squared.
+        Distance by which neighbors are found. With "sqeuclidean" the differences of the features in the sums
+        are squared.
     batch_neighbors : {"within", "across"}, default="within"
-        Where ``fit`` is told of ``batches``: whether neighbors are looked for in the batch of a sample
-        only, or in the other batches only.
+        If ``fit`` gets ``batches``: whether neighbors are in the batch of a sample, or in the other batches.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1] and weights to [−1, 1].
+        Scaling of the features; "range" maps to [0, 1] and weights to [−1, 1].
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
     random_state : int, RandomState or None, default=None
-        For drawing the anchors.
+        Determines the anchors.
 
     Attributes
     ----------
@@ -80,11 +80,11 @@ class RReliefF(MixedTableMixin, FeatureWeighter):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     n_anchors_ : int
-        How many samples were anchors.
+        Number of anchors.
     execution_ : dict
-        How it was computed: threads, precision, how distances were found.
+        How the results were computed: threads, precision, kind of distances.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -107,8 +107,8 @@ class RReliefF(MixedTableMixin, FeatureWeighter):
     """
 
     _allows_missing = True
-    # Genotypes and other small whole numbers are worked on as they are.
-    _types = (*PRECISIONS, np.int8, np.uint8, np.bool_)
+    # Genotypes and other small integers are used as is.
+    _types = (*FLOAT_TYPES, np.int8, np.uint8, np.bool_)
     _continuous_target = True
     _constraints = constraints(
         n_neighbors=count(),
@@ -155,9 +155,9 @@ class RReliefF(MixedTableMixin, FeatureWeighter):
         if self.n_anchors is not None:
             check_count("n_anchors", self.n_anchors, at_most=n_samples, of="samples")
 
-    # y holds numbers, not classes
+    # Continuous targets
 
-    def _checked_target(self, y: NDArray[Any]) -> NDArray[np.float64]:
+    def _validate_target(self, y: NDArray[Any]) -> NDArray[np.float64]:
         if y.dtype.kind in "iufb":
             return y.astype(np.float64, copy=False)
         try:
@@ -175,8 +175,8 @@ class RReliefF(MixedTableMixin, FeatureWeighter):
             )
         return np.zeros(y.size, dtype=np.int64)
 
-    def _check_batches(self, table: Table, batch_constraint: BatchConstraint) -> None:
-        if not batch_constraint.has_hits(table.codes, table.sample_weight).any():
+    def _check_batches(self, data: TrainingData, batch_constraint: BatchConstraint) -> None:
+        if not batch_constraint.has_hits(data.codes, data.sample_weight).any():
             reason = (
                 "each sample has a batch of its own"
                 if batch_constraint.within
@@ -195,38 +195,38 @@ class RReliefF(MixedTableMixin, FeatureWeighter):
         sample_weight: ArrayLike | None = None,
         batches: ArrayLike | None = None,
     ) -> Self:
-        """Weigh the features.
+        """Compute the feature weights.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,)
-            Their targets, numbers.
+            Their continuous targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies.
+            Sample weights; a sample of weight s counts as s equal samples.
         batches : array-like of shape (n_samples,), default=None
-            The batch of each sample, a name or a number. Features are scaled in each batch by itself, the
-            target is not, and neighbors are where ``batch_neighbors`` says. A sample without any there
-            contributes nothing.
+            Batch of each sample, a name or a number. Features, but not the target, are scaled within each
+            batch, and ``batch_neighbors`` determines which batches neighbors are in. A sample without
+            neighbors there contributes nothing.
 
         Returns
         -------
         self : object
             The fitted weighter.
         """
-        table = self._check_fit(X, y, sample_weight, batches)
-        rows = self._rows(table)
-        target = to_unit_range(np.asarray(y, dtype=np.float64).reshape(-1)[table.kept])
+        data = self._check_fit(X, y, sample_weight, batches)
+        engine = self._engine(data)
+        target = to_unit_range(data.y)
         ranked = self.neighbor_weights == "rank"
         among = Neighborhood(
             self.n_neighbors, self.metric, pooled=True, rank_decay=float(self.rank_decay) if ranked else None
         )
-        nearest = rows.nearest(among, self._anchors(target.size))
+        nearest = engine.nearest(among, self._anchors(target.size))
         with watched(self, total=nearest.n_reports) as progress:
             self._set_weights(_weights(nearest.target_differences(target, progress.advance)))
         self.n_anchors_ = target.size if self.n_anchors is None else int(self.n_anchors)
-        self.execution_ = rows.execution() | nearest.describe()
+        self.execution_ = engine.execution() | nearest.describe()
         return self
 
     def _anchors(self, n_samples: int) -> NDArray[np.int64] | None:
@@ -237,17 +237,17 @@ class RReliefF(MixedTableMixin, FeatureWeighter):
 
 
 def _weights(sums: TargetDifferences) -> NDArray[np.float64]:
-    """N_dC&dA/N_dC − (N_dA − N_dC&dA)/(m − N_dC), a fraction with the denominator 0 being 0."""
+    """Return N_dC&dA/N_dC − (N_dA − N_dC&dA)/(m − N_dC); a quotient with denominator 0 is 0."""
     with_different = sums.of_both / sums.of_target if sums.of_target > 0.0 else 0.0 * sums.of_both
     alike = sums.n_anchors - sums.of_target
-    # Neighbors may all be at opposite ends of the range, but for rounding.
+    # 0 up to rounding if all neighbors are at opposite ends of the range.
     if alike <= 1e-12 * sums.n_anchors:
         return with_different
     return with_different - (sums.of_features - sums.of_both) / alike
 
 
 def to_unit_range(y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Targets scaled to [0, 1]; large ones are halved first, so that no range overflows."""
+    """Return targets scaled to [0, 1]; large ones are halved first, so that the range does not overflow."""
     unit = 0.5 if max(-y.min(), y.max()) > 1e300 else 1.0
     low, high = y.min() * unit, y.max() * unit
     return (y * unit - low) / (high - low)

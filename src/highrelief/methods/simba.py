@@ -1,4 +1,4 @@
-"""Simba: steps up the gradient of the margins, one sample after another."""
+"""Simba: stochastic gradient ascent on the margins."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Simba(EuclideanWeighter):
               {\|x - \mathrm{NM}\|_w} - \frac{(x_i - \mathrm{NH}_i)^2}{\|x - \mathrm{NH}\|_w} \right] w_i
 
     and at the end ``feature_weights_`` are w²/max(w²). A sample at distance 0 from its nearest hit or miss,
-    and one that is alone in its class, makes no step. Of several that are nearest the first in the table is
+    and one that is alone in its class, makes no step. Of several that are nearest the first in X is
     taken. The order of the samples matters, so that the passes are run again in other orders, always from
     w = 1 on, and the run with the largest sum of margins under its weights is kept.
 
@@ -48,17 +48,17 @@ class Simba(EuclideanWeighter):
     shuffle : bool, default=True
         Whether samples are visited in random order, a new one in each epoch, or as they are given.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by the weights, or by their square roots
-        for "euclidean"; True is "euclidean", the metric of the method.
+        Whether ``transform`` scales the selected columns and multiplies them by the weights, or by their
+        square roots for "euclidean"; True is "euclidean", the metric of the method.
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first. It sets the length of the steps too.
+        Scaling of the features. It sets the length of the steps too.
     n_jobs : int or None, default=None
         Threads, for the runs. The result is the same, bit for bit, for any number.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
     random_state : int, RandomState or None, default=None
         For the random orders.
 
@@ -70,7 +70,7 @@ class Simba(EuclideanWeighter):
     feature_importances_ : array of shape (n_features,)
         The same.
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     margin_sum_ : float
         Sum of the margins of all samples under the weights.
     margin_sums_ : array of shape (n_runs,)
@@ -134,7 +134,7 @@ class Simba(EuclideanWeighter):
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Weigh the features.
+        """Compute the feature weights.
 
         Parameters
         ----------
@@ -148,16 +148,16 @@ class Simba(EuclideanWeighter):
         self : object
             The fitted weighter.
         """
-        table = self._check_fit(X, y)
+        data = self._check_fit(X, y)
         varies = np.flatnonzero(~self._constant)
-        rows, codes = self._scaled(table.X, varies), table.codes
+        rows, codes = self._scaled(data.X, varies), data.codes
         self.beta_ = self._slope(
             lambda: euclidean_margins(rows, codes, np.ones(varies.size), self._n_threads)
         )
         orders = self._orders(len(rows))
         runs = [np.ones(varies.size) for _ in orders]
         n_steps = np.zeros(len(orders), dtype=np.int64)
-        # Squares differ, relatively, by twice as much as what they are squares of.
+        # The relative error of a square is twice that of its root.
         tied, smooth = 2.0 * tie_tolerance(rows.dtype), self.utility == "sigmoid"
 
         def visit(run: int, a: int, b: int) -> None:
@@ -179,7 +179,7 @@ class Simba(EuclideanWeighter):
         return self._set_found(varies, found[best], codes)
 
     def _orders(self, n_samples: int) -> list[NDArray[np.int64]]:
-        """In which order each run visits the samples, epoch after epoch."""
+        """Return the order in which each run visits the samples, epoch after epoch."""
         here = np.arange(n_samples)
         if not self.shuffle:
             return [np.tile(here, self.n_epochs)]
@@ -207,6 +207,6 @@ class Simba(EuclideanWeighter):
 
 
 def _relative_squares(w: NDArray[np.float64]) -> NDArray[np.float64]:
-    """w²/max(w²); 0 where the steps led to w = 0."""
+    """Return w²/max(w²); 0 if w = 0."""
     largest = np.abs(w).max()
     return (w / largest) ** 2 if largest > 0.0 else np.zeros_like(w)

@@ -1,4 +1,4 @@
-"""SURF, SURF*, MultiSURF, MultiSURF*: margins at all samples within a radius, instead of at k nearest."""
+"""SURF, SURF*, MultiSURF, MultiSURF*: mean margins at all samples within a radius."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._engine.radius import RadiusMargins, RadiusNeighborhoods
-from ..base.categorical import MixedTableMixin
+from ..base.categorical import CategoricalFeaturesMixin
 from ..base.progress import watched, with_callbacks
 from ..base.weighter import FeatureWeighter
 
-#: Near and far: one for all samples, or one for each.
+#: Radii below which samples are near, and beyond which they are far; for all samples, or for each.
 Radii = tuple[Any, Any]
 
 
-class _RadiusWeighter(MixedTableMixin, FeatureWeighter):
-    """What the family shares: distances of all pairs, a radius or two, one sum over pairs."""
+class _RadiusWeighter(CategoricalFeaturesMixin, FeatureWeighter):
+    """Base of the family: distances of all pairs, one or two radii, one sum over pairs."""
 
     _allows_missing = True
 
@@ -47,7 +47,7 @@ class _RadiusWeighter(MixedTableMixin, FeatureWeighter):
 
     @abstractmethod
     def _radii(self, pairs: RadiusNeighborhoods) -> Radii:
-        """Below which distance samples are near, and beyond which they are far; ∞: none is."""
+        """Return the distance below which samples are near, and that beyond which they are far; ∞: none."""
 
     def _weights(self, margins: RadiusMargins) -> NDArray[np.float64]:
         return margins.mean
@@ -60,7 +60,7 @@ class _RadiusWeighter(MixedTableMixin, FeatureWeighter):
         sample_weight: ArrayLike | None = None,
         batches: ArrayLike | None = None,
     ) -> Self:
-        """Weigh the features.
+        """Compute the feature weights.
 
         Parameters
         ----------
@@ -69,25 +69,25 @@ class _RadiusWeighter(MixedTableMixin, FeatureWeighter):
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies.
+            Sample weights; a sample of weight s counts as s equal samples.
         batches : array-like of shape (n_samples,), default=None
             The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
-            samples are compared with those that ``batch_neighbors`` says, which the radii depend on too. A
-            sample without a hit, or without a miss, there contributes nothing.
+            samples are compared as ``batch_neighbors`` determines, also for the radii. A sample without a
+            hit, or without a miss, there contributes nothing.
 
         Returns
         -------
         self : object
             The fitted weighter.
         """
-        rows = self._rows(self._check_fit(X, y, sample_weight, batches))
+        engine = self._engine(self._check_fit(X, y, sample_weight, batches))
         with watched(self, total=2) as progress:
-            pairs = rows.radius_neighborhoods()
+            pairs = engine.radius_neighborhoods()
             near, far = self._radii(pairs)
             progress.advance()
             self._set_weights(self._weights(pairs.margins(near, far)))
             progress.advance()
-        self.execution_ = rows.execution() | {"distances": "stored" if pairs.stored else "recomputed"}
+        self.execution_ = engine.execution() | {"distances": "stored" if pairs.stored else "recomputed"}
         return self
 
 
@@ -104,32 +104,31 @@ class SURF(_RadiusWeighter):
     with the Manhattan distance d; the mean of all distances includes those of every sample to itself, as in
     scikit-rebate. A mean over no sample is left out: a sample without near hits still counts by its near
     misses. Distances equal to T (within 1e-12, for float32 1e-6) are not near, so that the order of the rows
-    never matters. A sample that is alone in its class contributes nothing.
+    never matters. A sample without another of its class contributes nothing.
 
     Parameters
     ----------
     categorical_features : "from_dtype", mask, indices or names, default=None
-        Features whose values differ by 0 or 1 and nothing else. "from_dtype": the columns of a DataFrame
-        that hold categories or text. None: all are numbers.
+        Categorical features: two values differ by 1 if they are not equal. "from_dtype": the columns of a
+        DataFrame that hold categories or text. None: all features are numeric.
     class_weight : None, "balanced" or dict, default=None
-        How much the samples of each class count in the mean, and the class in P(c): a weight > 0 for each;
-        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same. Radii
-        do not depend on it.
+        Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
+        of a class, so that all C classes contribute equally. Radii do not depend on it.
     batch_neighbors : {"within", "across"}, default="within"
-        Where ``fit`` is told of ``batches``: whether samples are compared with those of their own batch
+        If ``fit`` gets ``batches``: whether samples are compared with those of their own batch
         only, or with those of the other batches only; radii are of these distances.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1] and weights to [−1, 1].
+        Scaling of the features; "range" maps to [0, 1] and weights to [−1, 1].
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
 
     Attributes
     ----------
@@ -138,7 +137,7 @@ class SURF(_RadiusWeighter):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
@@ -180,33 +179,32 @@ class SURFStar(SURF):
 
     with the Manhattan distance d; the mean of all distances includes those of every sample to itself, as in
     scikit-rebate. A mean over no sample is left out. Distances equal to T (within 1e-12, for float32 1e-6)
-    are neither near nor far. A sample that is alone in its class contributes nothing. Main effects work
+    are neither near nor far. A sample without another of its class contributes nothing. Main effects work
     against the far samples: two classes that lie apart give their own features negative weights.
 
     Parameters
     ----------
     categorical_features : "from_dtype", mask, indices or names, default=None
-        Features whose values differ by 0 or 1 and nothing else. "from_dtype": the columns of a DataFrame
-        that hold categories or text. None: all are numbers.
+        Categorical features: two values differ by 1 if they are not equal. "from_dtype": the columns of a
+        DataFrame that hold categories or text. None: all features are numeric.
     class_weight : None, "balanced" or dict, default=None
-        How much the samples of each class count in the mean, and the class in P(c): a weight > 0 for each;
-        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same. Radii
-        do not depend on it.
+        Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
+        of a class, so that all C classes contribute equally. Radii do not depend on it.
     batch_neighbors : {"within", "across"}, default="within"
-        Where ``fit`` is told of ``batches``: whether samples are compared with those of their own batch
+        If ``fit`` gets ``batches``: whether samples are compared with those of their own batch
         only, or with those of the other batches only; radii are of these distances.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1] and weights to [−2, 2].
+        Scaling of the features; "range" maps to [0, 1] and weights to [−2, 2].
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
 
     Attributes
     ----------
@@ -215,7 +213,7 @@ class SURFStar(SURF):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
@@ -263,32 +261,31 @@ class MultiSURF(_RadiusWeighter):
 
     A mean over no sample is left out: a sample without near hits still counts by its near misses. Distances
     equal to the radius (within 1e-12, for float32 1e-6) are not near, so that the order of the rows never
-    matters. A sample that is alone in its class contributes nothing.
+    matters. A sample without another of its class contributes nothing.
 
     Parameters
     ----------
     categorical_features : "from_dtype", mask, indices or names, default=None
-        Features whose values differ by 0 or 1 and nothing else. "from_dtype": the columns of a DataFrame
-        that hold categories or text. None: all are numbers.
+        Categorical features: two values differ by 1 if they are not equal. "from_dtype": the columns of a
+        DataFrame that hold categories or text. None: all features are numeric.
     class_weight : None, "balanced" or dict, default=None
-        How much the samples of each class count in the mean, and the class in P(c): a weight > 0 for each;
-        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same. Radii
-        do not depend on it.
+        Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
+        of a class, so that all C classes contribute equally. Radii do not depend on it.
     batch_neighbors : {"within", "across"}, default="within"
-        Where ``fit`` is told of ``batches``: whether samples are compared with those of their own batch
+        If ``fit`` gets ``batches``: whether samples are compared with those of their own batch
         only, or with those of the other batches only; radii are of these distances.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1] and weights to [−1, 1].
+        Scaling of the features; "range" maps to [0, 1] and weights to [−1, 1].
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
 
     Attributes
     ----------
@@ -297,7 +294,7 @@ class MultiSURF(_RadiusWeighter):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
@@ -350,27 +347,26 @@ class MultiSURFStar(MultiSURF):
     Parameters
     ----------
     categorical_features : "from_dtype", mask, indices or names, default=None
-        Features whose values differ by 0 or 1 and nothing else. "from_dtype": the columns of a DataFrame
-        that hold categories or text. None: all are numbers.
+        Categorical features: two values differ by 1 if they are not equal. "from_dtype": the columns of a
+        DataFrame that hold categories or text. None: all features are numeric.
     class_weight : None, "balanced" or dict, default=None
-        How much the samples of each class count in the mean, and the class in P(c): a weight > 0 for each;
-        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same. Radii
-        do not depend on it.
+        Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
+        of a class, so that all C classes contribute equally. Radii do not depend on it.
     batch_neighbors : {"within", "across"}, default="within"
-        Where ``fit`` is told of ``batches``: whether samples are compared with those of their own batch
+        If ``fit`` gets ``batches``: whether samples are compared with those of their own batch
         only, or with those of the other batches only; radii are of these distances.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is "manhattan".
     scale : {"range", "standard", None}, default="range"
-        How features are made comparable first; "range" maps to [0, 1] and weights to [−2, 2].
+        Scaling of the features; "range" maps to [0, 1] and weights to [−2, 2].
     n_jobs : int or None, default=None
-        Threads. The result is the same, bit for bit, for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
 
     Attributes
     ----------
@@ -379,7 +375,7 @@ class MultiSURFStar(MultiSURF):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
@@ -408,5 +404,5 @@ class MultiSURFStar(MultiSURF):
     def _weights(self, margins: RadiusMargins) -> NDArray[np.float64]:
         if self.classes_.size > 2:
             return margins.mean
-        # In units of the range, which is 1 where features are scaled to it.
+        # In units of the range, which is 1 for scaled features.
         return margins.mean + (margins.only_misses - margins.only_hits) * margins.spans

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._engine.parameters import check_count
 from ..base.meta import innermost
-from ..base.selector import WeightSelector, largest_first
+from ..base.selector import WeightSelector, best_first
 from ..inspection.interactions import InteractionTable, interactions
 from ..io.cells import counted
 from .drawing import INERT, Display, checked_names, feature_labels, pyplot, shown, styled
@@ -331,7 +331,7 @@ class MetricDisplay(MatrixDisplay):
             raise ValueError(f"{name} has no components_ to make a metric of; LFE has.")
         # Not all of W, which takes 3.2 GB for 20,000 features.
         diagonal = np.einsum("ij,ij->j", components, components)
-        features = np.sort(largest_first(diagonal, n_features))
+        features = np.sort(best_first(diagonal, n_features))
         some = components[:, features]
         if feature_names is None:
             feature_names = getattr(inside, "feature_names_in_", None)

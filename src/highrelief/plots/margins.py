@@ -317,6 +317,6 @@ def _outlier_proba(estimator: Any, X: ArrayLike, y: ArrayLike) -> NDArray[np.flo
     inside = fit_inside(estimator)
     if not isinstance(inside, IRelief):
         return None
-    rows, _ = inside._margin_rows(X, y)
-    neighborhoods = rows.soft_neighborhoods(inside.feature_importances_, inside.sigma_)
+    engine, _ = inside._margin_engine(X, y)
+    neighborhoods = engine.soft_neighborhoods(inside.feature_importances_, inside.sigma_)
     return 1.0 - neighborhoods.inlier

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._engine.parameters import check_count
 from ..base.meta import innermost, weights_of
-from ..base.selector import WeightSelector, largest_first
+from ..base.selector import WeightSelector, best_first
 from ..io.cells import counted
 from ..selection.ensemble import EnsembleWeighting, average_ranks
 from .drawing import (
@@ -155,7 +155,7 @@ class FeatureWeightsDisplay(Display):
         check_count("n_features", n_features)
         weights = _one_each("weights", self.weights, None)
         order = weights if self.ranked_by is None else _one_each("ranked_by", self.ranked_by, weights.size)
-        self.features_ = largest_first(order, n_features)
+        self.features_ = best_first(order, n_features)
         heights = np.arange(self.features_.size)
         self._open_axes(ax, height=_BAR * heights.size + _FRAME)
         ax = self.ax_

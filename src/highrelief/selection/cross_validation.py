@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from numbers import Integral
 from time import perf_counter
@@ -19,20 +20,21 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .._engine.parameters import random_generator
 from ..base.folds import SAME_SCORE, lowest_accepted, usable_folds
-from ..base.meta import CrossValidatedWeighter, MetaTable, Told, scaling_by, weights_of
+from ..base.meta import CrossValidatedWeighter, weights_of
 from ..base.progress import watched, with_callbacks
-from ..base.resampling import SEEDS, fit_to_all, run_some, seeded_clone, unseeded
+from ..base.resampling import SEEDS, fit_members, fit_to_all, seeded_clone, unseeded
 from ..base.selector import (
     WeighterTags,
     best_features,
-    falling,
-    is_share,
+    best_first,
+    is_fraction,
     metric_factors,
-    n_features_kept,
     n_positive,
+    n_selected_features,
     weighted_columns,
 )
-from ..base.validation import assert_all_finite, precise, ranges_of, unwarned, warn_user
+from ..base.training_data import Metadata, Samples, TrainingData, column_ranges, column_scaling
+from ..base.validation import as_float, assert_all_finite, ignore_overflow, warn_user
 from .knn import NestedKNN
 
 #: Neighbors of the default classifier (3-NN in Li et al. 2015).
@@ -88,10 +90,10 @@ class CrossValidatedSelector(CrossValidatedWeighter):
         folds) below the best: a shorter list for a score that may be a little lower. Folds share samples, so
         that the standard error is a rule of thumb.
     n_features_to_select : int, float or None, default=None
-        None: as the cross-validation chooses. A number, or a share of the features, is kept instead, and may
-        be set after ``fit``, when the scores are known.
+        None: as the cross-validation chooses. A number, or a fraction of the features, is selected instead,
+        and may be set after ``fit``, when the scores are known.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales the kept columns (as ``estimator`` does) and multiplies them by the
+        Whether ``transform`` scales the selected columns (as ``estimator`` does) and multiplies them by the
         weights, or their square roots for "euclidean"; True is the metric of ``estimator``. Only around a
         weighter of this package.
     n_jobs : int or None, default=None
@@ -117,7 +119,7 @@ class CrossValidatedSelector(CrossValidatedWeighter):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     estimator_ : estimator
         The clone that weighed all samples.
     refit_time_ : float
@@ -207,19 +209,21 @@ class CrossValidatedSelector(CrossValidatedWeighter):
                 " encodes categories, or a forest."
             )
 
-    def _checked(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> tuple[Any, Any]:
-        # The distances of k-NN need all values, whatever is wrapped.
-        samples, target = super()._checked(X, y, reset=reset, min_samples=min_samples)
+    def _validate_samples(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> Samples:
+        samples = super()._validate_samples(X, y, reset=reset, min_samples=min_samples)
+        # The distances of k-NN need all values, whatever the wrapped estimator supports.
         if self.classifier is None:
-            if sparse.issparse(samples):
+            X = samples.X
+            if sparse.issparse(X):
                 raise TypeError(
                     "CrossValidatedSelector(classifier=None) does not support sparse X: it scores by k-NN on"
                     " dense rows. Pass a classifier that supports it, or X.toarray(), if it fits into memory."
                 )
             if self._weighter is None:
-                samples = np.asarray(samples, dtype=None if samples.dtype.kind in "biuf" else np.float64)
-            assert_all_finite(samples, input_name="X", estimator_name=type(self).__name__)
-        return samples, target
+                X = np.asarray(X, dtype=None if X.dtype.kind in "biuf" else np.float64)
+            assert_all_finite(X, input_name="X", estimator_name=type(self).__name__)
+            samples = replace(samples, X=X)
+        return samples
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return how ``fit`` routes metadata; see scikit-learn's user guide.
@@ -236,13 +240,13 @@ class CrossValidatedSelector(CrossValidatedWeighter):
             )
         return router
 
-    def _told(self, given: Told) -> dict[str, Told]:
-        told = super()._told(given)
-        routed = get_config()["enable_metadata_routing"]
-        if not routed and _classifies(self.classifier) and "sample_weight" in given:
-            takes = has_fit_parameter(self.classifier, "sample_weight")
-            told["classifier"] = {"sample_weight": given["sample_weight"]} if takes else {}
-        return told
+    def _routed_metadata(self, metadata: Metadata) -> dict[str, Metadata]:
+        routed = super()._routed_metadata(metadata)
+        routing = get_config()["enable_metadata_routing"]
+        if not routing and _classifies(self.classifier) and "sample_weight" in metadata:
+            accepts = has_fit_parameter(self.classifier, "sample_weight")
+            routed["classifier"] = {"sample_weight": metadata["sample_weight"]} if accepts else {}
+        return routed
 
     @with_callbacks
     def fit(
@@ -275,26 +279,26 @@ class CrossValidatedSelector(CrossValidatedWeighter):
         self : object
             The fitted selector.
         """
-        table = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
-        self._check_classes(table.y)
+        data = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
+        self._check_classes(data.y)
         random = random_generator("random_state", self.random_state)
         # Drawn first: the weights do not depend on the folds.
         seed = int(random.randint(SEEDS))
-        parts = usable_folds(self.cv, table.X, table.codes, table.kept, self._fold_groups(table, groups))
+        parts = usable_folds(self.cv, data.X, data.codes, data.included, self._fold_groups(data, groups))
         folds = [Fold(*each, seed=int(random.randint(SEEDS))) for each in parts]
         with watched(self, total=len(folds) + 1) as progress:
             start = perf_counter()
-            weights = fit_to_all(self, table, seed)
+            weights = fit_to_all(self, data, seed)
             self.refit_time_ = perf_counter() - start
             self._warn_of_folds(
                 len(folds), "to choose a number of features by", "those of weight > 0 are kept"
             )
-            self._warn_of_small_class(len(folds), table)
+            self._warn_of_small_class(len(folds), data)
             self.cuts_ = self._cuts(weights)
-            score = partial(_fold_scores, self._scoring(), self.cuts_, table)
+            score = partial(_fold_scores, self._scoring(), self.cuts_, data)
             ours = self._weighter is not None
             remaining = [] if progress.advance() else folds
-            scores = run_some(score, remaining, progress.advance, ours=ours, n_jobs=self.n_jobs)
+            scores = fit_members(score, remaining, progress.advance, ours=ours, n_jobs=self.n_jobs)
         done = [each for each in scores if each is not None]
         self._warn_of_stop(len(done), len(folds), "folds")
         self.cv_scores_ = np.array(done).reshape(len(done), len(self.cuts_))
@@ -309,10 +313,10 @@ class CrossValidatedSelector(CrossValidatedWeighter):
 
     # Steps of the fit
 
-    def _warn_of_small_class(self, n_folds: int, table: MetaTable) -> None:
+    def _warn_of_small_class(self, n_folds: int, data: TrainingData) -> None:
         """Warn, as scikit-learn does, if a class has fewer samples than there are folds."""
         n_splits = int(self.cv) if isinstance(self.cv, Integral) else 0
-        smallest = int(np.bincount(table.codes).min())
+        smallest = int(np.bincount(data.codes).min())
         if n_folds >= n_splits > smallest:
             warn_user(
                 f"The smallest class in y has fewer samples ({smallest}) than there are folds"
@@ -327,8 +331,7 @@ class CrossValidatedSelector(CrossValidatedWeighter):
 
     def _scoring(self) -> _Scoring:
         scale = "range" if self._weighter is None else self._weighter.scale
-        metric = self._own_metric if self.weighted is True else self.weighted
-        return _Scoring(self.estimator, self.classifier, scale, metric)
+        return _Scoring(self.estimator, self.classifier, scale, self._metric)
 
     def _chosen(self, weights: NDArray[np.float64]) -> int:
         """Return the number of features by the rule; without any fold, those of weight > 0."""
@@ -357,21 +360,21 @@ class _Part(NamedTuple):
     sample_weight: NDArray[np.float64] | None
 
     @classmethod
-    def of(cls, table: MetaTable, rows: NDArray[np.int64]) -> Self:
-        sample_weight = None if table.sample_weight is None else table.sample_weight[rows]
-        return cls(table.X[rows], table.y[rows], table.codes[rows], sample_weight)
+    def of(cls, data: TrainingData, rows: NDArray[np.int64]) -> Self:
+        sample_weight = None if data.sample_weight is None else data.sample_weight[rows]
+        return cls(data.X[rows], data.y[rows], data.codes[rows], sample_weight)
 
 
-def _fold_scores(scoring: _Scoring, cuts: NDArray[np.int64], table: MetaTable, fold: Fold) -> list[float]:
+def _fold_scores(scoring: _Scoring, cuts: NDArray[np.int64], data: TrainingData, fold: Fold) -> list[float]:
     """Return the accuracy of every cut on the test samples of a fold."""
-    training, test = _Part.of(table, fold.training), _Part.of(table, fold.test)
+    training, test = _Part.of(data, fold.training), _Part.of(data, fold.test)
     member = seeded_clone(scoring.estimator, unseeded(scoring.estimator), fold.seed)
-    member.fit(training.X, training.y, **table.told_to("estimator", fold.training))
+    member.fit(training.X, training.y, **data.metadata_for("estimator", fold.training))
     weights = weights_of(member, training.X.shape[1])
     if scoring.classifier is None:
         correct = _correct_by_knn(scoring, cuts, training, test, weights)
     else:
-        metadata = table.told_to("classifier", fold.training)
+        metadata = data.metadata_for("classifier", fold.training)
         correct = _correct_by_classifier(scoring, cuts, training, test, weights, fold.seed, metadata)
     return [float(np.average(each, weights=test.sample_weight)) for each in correct]
 
@@ -388,7 +391,7 @@ def _correct_by_knn(
         scale=scoring.scale,
         sample_weight=training.sample_weight,
     )
-    for predicted in neighbors.predict(test.X, falling(weights), cuts.tolist()):
+    for predicted in neighbors.predict(test.X, best_first(weights), cuts.tolist()):
         yield predicted == test.codes
 
 
@@ -399,21 +402,21 @@ def _correct_by_classifier(
     test: _Part,
     weights: NDArray[np.float64],
     seed: int,
-    metadata: Told,
+    metadata: Metadata,
 ) -> Iterator[NDArray[np.bool_]]:
     """Yield, cut by cut, which test samples the classifier puts into their class."""
-    order, names = falling(weights), unseeded(scoring.classifier)
+    order, names = best_first(weights), unseeded(scoring.classifier)
     for cut in cuts:
-        kept = np.sort(order[:cut])
-        X, X_test = training.X[:, kept], test.X[:, kept]
+        features = np.sort(order[:cut])
+        X, X_test = training.X[:, features], test.X[:, features]
         if scoring.metric is not False:
-            X, X_test = precise(X), precise(X_test)
-            scaling = scaling_by(X, scoring.scale, training.sample_weight, ranges_of(X))
-            factors = metric_factors(weights[kept], scoring.metric)
+            X, X_test = as_float(X), as_float(X_test)
+            scaling = column_scaling(X, scoring.scale, training.sample_weight, column_ranges(X))
+            factors = metric_factors(weights[features], scoring.metric)
             X, X_test = (weighted_columns(each, scaling, factors) for each in (X, X_test))
         model = seeded_clone(scoring.classifier, names, seed)
-        unwarned(model.fit)(X, training.y, **metadata)
-        yield unwarned(model.predict)(X_test) == test.y
+        ignore_overflow(model.fit)(X, training.y, **metadata)
+        yield ignore_overflow(model.predict)(X_test) == test.y
 
 
 def chosen_cut(scores: NDArray[np.float64], rule: str | None) -> int:
@@ -444,11 +447,11 @@ def checked_cuts(cuts: Any, n_features: int) -> NDArray[np.int64]:
         raise wrong
     numbers = []
     for cut in cuts:
-        share = is_share(cut)
+        share = is_fraction(cut)
         whole = isinstance(cut, Integral) and not isinstance(cut, (bool, np.bool_))
         if not (share and 0.0 < cut <= 1.0) and not (whole and 1 <= cut <= n_features):
             raise wrong
-        numbers.append(n_features_kept(cut, n_features))
+        numbers.append(n_selected_features(cut, n_features))
     return np.unique(numbers)
 
 

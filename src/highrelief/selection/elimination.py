@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._engine.parameters import check_count, check_number
-from ..base.abilities import categories_parameter
-from ..base.meta import MetaTable, MixedSingleFitWeighter, ranked_by, weights_of
+from ..base.meta import CategoricalSingleFitWeighter, ranked_by, weights_of
 from ..base.progress import watched, with_callbacks
-from ..base.selector import falling, n_features_kept, n_positive
+from ..base.selector import best_first, categories_parameter, n_positive, n_selected_features
+from ..base.training_data import Samples, TrainingData
 
 #: Weights that differ by less, relatively, differ by rounding.
 _TIED = 1e-9
@@ -20,55 +20,56 @@ _TIED = 1e-9
 _ROUNDING = 1e-13
 
 
-class IterativeElimination(MixedSingleFitWeighter):
-    r"""TuRF: drop the features of the lowest weights, weigh the others without them, and so on.
+class IterativeElimination(CategoricalSingleFitWeighter):
+    r"""TuRF: drop the features of lowest weight, recompute the weights of the others, and repeat.
 
-    Among many irrelevant features neighbors are near or far by chance. With the worst of them gone, who is
-    near whom is told by the others, and their weights become clearer (Moore and White 2007).
+    Many irrelevant features make distances random. Without the worst of them distances depend on the others,
+    whose weights become clearer (Moore and White 2007).
 
-    In round t the wrapped estimator is fitted to the features that are left, :math:`F_t`, and of those the
-    :math:`\max(1, \lfloor \mathtt{step} \cdot |F_t| \rfloor)` of the lowest weights leave, constant ones
-    first; features of equal weights leave together, unless too few would stay: then those in the lower
-    columns do. The last round weighs those that stay. A feature is ranked before all that left in earlier
-    rounds, and among those of its own round as the wrapped weighter ranks them there.
+    In round t the wrapped estimator is fitted to the remaining features, :math:`F_t`, and of those the
+    :math:`\max(1, \lfloor \mathtt{step} \cdot |F_t| \rfloor)` of lowest weight are dropped, constant ones
+    first. Features of equal weight are dropped together, unless too few would remain: then those in the lower
+    columns remain. The last round computes the weights of those that remain. A feature is ranked before all
+    that were dropped in earlier rounds, and within its round as by the wrapped weighter.
 
     Parameters
     ----------
     estimator : estimator
         Any weighter, or any estimator of scikit-learn with ``feature_importances_`` or ``coef_``. Its
-        ``categorical_features``, if it has any, name features of the whole table, in any form; in every
-        round it is told which of those that are left they are.
+        ``categorical_features``, if it has any, name features of the whole data, in any form; in every round
+        its parameter is set to those that remain.
     step : float or int, default=0.2
-        Share of the features left, in (0, 1), that leaves in a round, at least one feature; or an int: so
-        many.
+        Fraction of the remaining features, in (0, 1), that is dropped in a round, at least one feature; or
+        their number.
     n_features_to_select : int, float or None, default=None
-        How many stay: an int that many; a float in (0, 1] that share. None: features leave, as above but
-        none that weighs more than 0, until all that are left do, or one is left.
+        Number of features that remain, or their fraction, in (0, 1]. None: features of positive weight are
+        not dropped, and rounds end when all that remain have positive weights, or one remains.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is the metric of the wrapped weighter.
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is the metric of the wrapped weighter.
     n_jobs : int or None, default=None
-        Threads of the wrapped weighter, where it names none.
+        Threads of the wrapped weighter, unless it has its own ``n_jobs``.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
 
     Attributes
     ----------
     estimator_ : estimator
-        The clone of the last round, fitted to the features that stayed.
+        The clone of the last round, fitted to the features that remained.
     eliminated_in_ : array of shape (n_features,)
-        Round in which each feature left, from 1 on; 0 for those that stayed.
+        Round in which each feature was dropped, from 1 on; 0 for those that remained.
     n_iter_ : int
-        Rounds, the last included.
+        Number of rounds.
     feature_weights_ : array of shape (n_features,)
-        Weights in the last round. For a feature that left: its weight in the round in which it did, but no
-        more than the lowest of the features that left later or stayed. 0 for a constant feature.
+        Weights in the last round. For a dropped feature the weight in its round, limited to the lowest weight
+        of the features that were dropped later or remained. 0 for a constant feature.
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best, by the order of leaving; features of equal weights in one round share the lowest number.
+        1 = best, by the order of dropping; features of equal weight in one round have the lowest of their
+        ranks.
     classes_ : array of shape (n_classes,)
-        The classes, if that is what y holds.
+        The classes, if y holds class labels.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -114,11 +115,11 @@ class IterativeElimination(MixedSingleFitWeighter):
         else:
             check_number("step", self.step, above=0.0, below=1.0)
 
-    def _checked(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> tuple[Any, Any]:
+    def _validate_samples(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> Samples:
         parameter = categories_parameter(self.estimator)
         if self._weighter is None and parameter:
-            _refuse_places(self.estimator, self.estimator.get_params()[parameter])
-        return super()._checked(X, y, reset=reset, min_samples=min_samples)
+            _refuse_indices(self.estimator, self.estimator.get_params()[parameter])
+        return super()._validate_samples(X, y, reset=reset, min_samples=min_samples)
 
     @with_callbacks
     def fit(
@@ -129,16 +130,16 @@ class IterativeElimination(MixedSingleFitWeighter):
         groups: ArrayLike | None = None,
         batches: ArrayLike | None = None,
     ) -> Self:
-        """Weigh and drop features until few enough are left.
+        """Weight and drop features until few enough remain.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,), default=None
-            Their classes, or what else the wrapped estimator is to be told.
+            Their classes, or another target of the wrapped estimator.
         sample_weight : array-like of shape (n_samples,), default=None
-            Given to every fit of the wrapped estimator.
+            Passed to every fit of the wrapped estimator.
         groups : array-like of shape (n_samples,), default=None
             The same, if it takes them.
         batches : array-like of shape (n_samples,), default=None
@@ -149,48 +150,56 @@ class IterativeElimination(MixedSingleFitWeighter):
         self : object
             The fitted meta-estimator.
         """
-        table = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
-        left = np.arange(self.n_features_in_)
-        self.eliminated_in_ = np.zeros(left.size, dtype=np.int64)
-        weights, levels = np.empty(left.size), np.empty(left.size)
-        constant = _constant(table)
+        data = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
+        remaining = np.arange(self.n_features_in_)
+        self.eliminated_in_ = np.zeros(remaining.size, dtype=np.int64)
+        weights, levels = np.empty(remaining.size), np.empty(remaining.size)
+        # Constant features have the weight 0 in weighters of this package.
+        known = data.known_ranges
+        constant = np.zeros(remaining.size, dtype=bool) if known is None else known.low == known.high
         self.n_iter_ = 0
-        with watched(self, total=self._most_rounds(left.size)) as progress:
+        with watched(self, total=self._most_rounds(remaining.size)) as progress:
             while True:
-                self.estimator_ = self._fitted_to(table, left)
+                self.estimator_ = self._fitted_to(data, remaining)
                 self.n_iter_ += 1
-                weights[left] = _without_rounding(weights_of(self.estimator_, left.size))
-                levels[left] = np.where(constant[left], -1.0, _levels(self.estimator_, weights[left]))
-                leaving = self._leaving(weights[left], levels[left])
+                weights[remaining] = _without_rounding(weights_of(self.estimator_, remaining.size))
+                levels[remaining] = np.where(
+                    constant[remaining], -1.0, _levels(self.estimator_, weights[remaining])
+                )
+                leaving = self._leaving(weights[remaining], levels[remaining])
                 stopped = progress.advance()
                 if leaving.size == 0 or stopped:
                     break
-                self.eliminated_in_[left[leaving]] = self.n_iter_
-                left = np.delete(left, leaving)
-        order = np.lexsort((levels, _rounds(self.eliminated_in_)))
+                self.eliminated_in_[remaining[leaving]] = self.n_iter_
+                remaining = np.delete(remaining, leaving)
+        # Features that remain come after those of the last round.
+        rounds = np.where(
+            self.eliminated_in_ > 0, self.eliminated_in_, self.eliminated_in_.max(initial=0) + 1
+        )
+        order = np.lexsort((levels, rounds))
         self._ranked = _ranked(order, levels, self.eliminated_in_)
-        # None above that of a feature that left later, or stayed.
+        # No weight exceeds that of a feature that was dropped later, or remained.
         weights[order] = np.minimum.accumulate(weights[order][::-1])[::-1]
         return self._set_weights(np.where(constant, 0.0, weights))
 
-    def _fitted_to(self, table: MetaTable, features: NDArray[np.int64]) -> Any:
-        """The wrapped estimator, fitted to some of the features."""
-        member = self._told_of_categories(features)
-        more = table.told_to("estimator")
+    def _fitted_to(self, data: TrainingData, features: NDArray[np.int64]) -> Any:
+        """Return the wrapped estimator, fitted to some of the features."""
+        member = self._clone_for_features(features)
+        metadata = data.metadata_for("estimator")
         whole = features.size == self.n_features_in_
-        X = table.X if whole else table.X[:, features]
-        return member.fit(X, **more) if table.y is None else member.fit(X, table.y, **more)
+        X = data.X if whole else data.X[:, features]
+        return member.fit(X, **metadata) if data.y is None else member.fit(X, data.y, **metadata)
 
     def _leaving(self, weights: NDArray[np.float64], levels: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Places, among the features left, of those that leave after a round."""
+        """Return the indices, among the remaining features, of those to drop after a round."""
         n_left = weights.size
         if self.n_features_to_select is None:
             n_stay = n_positive(weights)
         else:
-            n_stay = n_features_kept(self.n_features_to_select, self.n_features_in_)
+            n_stay = n_selected_features(self.n_features_to_select, self.n_features_in_)
         if n_left <= n_stay:
             return np.empty(0, dtype=np.int64)
-        order = falling(levels)
+        order = best_first(levels)
         highest = levels[order[max(n_left - self._n_dropped(n_left), 0)]]
         n_leaving = min(int(np.count_nonzero(levels <= highest)), n_left - n_stay)
         return order[n_left - n_leaving :]
@@ -203,7 +212,7 @@ class IterativeElimination(MixedSingleFitWeighter):
     def _most_rounds(self, n_left: int) -> int:
         wanted = 1
         if self.n_features_to_select is not None:
-            wanted = n_features_kept(self.n_features_to_select, n_left)
+            wanted = n_selected_features(self.n_features_to_select, n_left)
         n_rounds = 1
         while n_left > wanted:
             n_left -= self._n_dropped(n_left)
@@ -218,8 +227,8 @@ class IterativeElimination(MixedSingleFitWeighter):
         return X[:, self.eliminated_in_ == 0]
 
 
-def _refuse_places(estimator: Any, chosen: Any) -> None:
-    """Raise if an estimator that is not ours names places of categories, which move as features leave."""
+def _refuse_indices(estimator: Any, chosen: Any) -> None:
+    """Raise ValueError if an estimator of another package has indices of categories, which change."""
     if chosen is not None and not isinstance(chosen, str):
         raise ValueError(
             f"{type(estimator).__name__} cannot be told which features are categorical once others have left:"
@@ -228,24 +237,14 @@ def _refuse_places(estimator: Any, chosen: Any) -> None:
         )
 
 
-def _constant(table: MetaTable) -> NDArray[np.bool_]:
-    """Features that a weighter of ours gives the weight 0, whatever the others."""
-    if table.ranges is None:
-        return np.zeros(table.X.shape[1], dtype=bool)
-    return np.asarray(table.ranges.low == table.ranges.high)
-
-
 def _without_rounding(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The same with 0 for what is not 0 by rounding only: it must not decide who stays."""
+    """Return weights with 0 for those that are 0 up to rounding, which must not decide the order."""
     size = np.abs(weights)
     return np.where(size <= _ROUNDING * size.max(), 0.0, weights)
 
 
 def _levels(fitted: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Whole numbers from 0 on that rank features as a fitted estimator does.
-
-    Features that only rounding tells apart have the same: it must not decide who leaves.
-    """
+    """Return integers from 0 on that rank features as a fitted estimator does, with ties up to rounding."""
     values = ranked_by(fitted, weights)
     order = np.argsort(values, kind="stable")
     rising = values[order]
@@ -254,15 +253,10 @@ def _levels(fitted: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return levels
 
 
-def _rounds(eliminated_in: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rounds that features leave in, those that stay after all others."""
-    return np.where(eliminated_in > 0, eliminated_in, eliminated_in.max(initial=0) + 1)
-
-
 def _ranked(
     order: NDArray[np.int64], levels: NDArray[np.float64], eliminated_in: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """A number for every feature, larger for those that left later; the same for equals in a round."""
+    """Return a number for every feature, larger for those dropped later; equal for ties in a round."""
     same = (np.diff(levels[order]) == 0.0) & (np.diff(eliminated_in[order]) == 0)
     numbers = np.empty(levels.size)
     numbers[order] = np.cumsum(np.concatenate([[0.0], ~same]))

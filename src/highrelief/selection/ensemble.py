@@ -16,16 +16,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._dask.collections import is_dask_table
 from .._engine.parameters import constraints, one_of
-from ..base.meta import MetaTable, wrapped_has
+from ..base.meta import wrapped_has
 from ..base.progress import with_callbacks
-from ..base.resampling import Hands, ResampledWeighter, in_threads
+from ..base.resampling import ResampledWeighter, Workers, in_threads
 from ..base.selector import best_features
+from ..base.training_data import Samples, TrainingData
 from ..base.validation import known_codes, label_codes
 from ..stability import spearman
 
-#: Relative difference of weights up to which they are the same: sums depend on the place of a column.
+#: Weights with a smaller relative difference are equal: sums depend on the position of a column.
 _TIED = 1e-12
-#: What is averaged over the members.
+#: Quantities that are averaged over the members.
 AGGREGATES = ("weights", "ranks")
 
 
@@ -38,14 +39,14 @@ class EnsembleWeighting(ResampledWeighter):
     .. math:: w_E = \frac{1}{m} \sum_{t=1}^{m} w_{D(r_t)}
 
     With ``aggregate="ranks"`` the ranks of the features (1 = largest weight, equal weights share the mean of
-    their ranks) are averaged instead, and :math:`w_E = d + 1 - \bar R`: between 1 and d, larger = better. It
-    is then of no importance in what units, or how differently, members weigh; but no weight says that a
-    feature is useless, so that all of them are kept unless ``n_features_to_select`` says how many. Only
-    a constant feature of numbers has no rank and weighs 0. With ``aggregate="weights"`` it weighs what the
-    members say: 0 by those of this package; a linear model without an intercept may find use for it.
+    their ranks) are averaged instead, and :math:`w_E = d + 1 - \bar R`: between 1 and d, larger = better. The
+    units of the members' weights then do not matter. All features have positive weights, so that all are
+    selected unless ``n_features_to_select`` is set; only a constant numeric feature has no rank and the
+    weight 0. With ``aggregate="weights"`` its weight is the mean of the members: 0 for weighters of this
+    package; a linear model without an intercept may use it.
 
-    A subset that holds only one class, or the same sample over and over, cannot be fitted: it is drawn
-    again. A small class may be missing from some members; these say nothing about it.
+    Subsets of one class, or of equal samples only, are drawn again. A small class may be missing from some
+    members.
 
     Parameters
     ----------
@@ -56,27 +57,26 @@ class EnsembleWeighting(ResampledWeighter):
     n_estimators : int, default=20
         Number of members, m.
     max_samples : int or float, default=0.9
-        Samples of a member: that many, or that share, a, rounded. 1.0: all, in the order they are given.
+        Number of samples of a member, or fraction a of all samples, rounded. 1.0: all, in their order.
     aggregate : {"weights", "ranks"}, default="weights"
         What is averaged.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales the kept columns (as ``estimator`` does, by all samples) and multiplies
-        them by the weights, or their square roots for "euclidean"; True is the metric of ``estimator``. Only
-        around a weighter of this package.
+        Whether ``transform`` scales the selected columns (as ``estimator`` does, by all samples) and
+        multiplies them by the weights, or their square roots for "euclidean"; True is the metric of
+        ``estimator``. Only around a weighter of this package.
     n_jobs : int or None, default=None
-        How many members are fitted at a time: by threads where ``estimator`` is of this package, by joblib
-        otherwise, and where ``joblib.parallel_config("dask")`` sends them to a cluster. The result does not
-        depend on it. Members whose own ``n_jobs`` asks for threads are helped by those that are idle; there
-        are never more than the most that were asked for. Where X is held by Dask, members are fitted by its
-        cluster: None, or −1, are then two at a time for each worker, as far as memory allows.
+        Number of concurrent fits: in threads if ``estimator`` is of this package, otherwise, and with
+        ``joblib.parallel_config("dask")``, by joblib. Results are identical for any value. Idle threads help
+        members with an ``n_jobs`` of their own; the number of threads is the largest of these values. A
+        Dask-backed X is fitted on its workers: None, or −1, means two fits at a time per worker, as far as
+        memory allows.
     verbose : int, default=0
-        1 shows how many members are fitted.
+        1 shows the number of fitted members.
     random_state : int, RandomState or None, default=None
-        Which subsets are drawn. Members whose ``random_state`` is None draw their random numbers from it
-        too; those that have one keep it.
+        Determines the subsets, and the random numbers of members whose ``random_state`` is None.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class EnsembleWeighting(ResampledWeighter):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     estimators_ : list of n_estimators estimators
         The members.
     estimators_samples_ : list of arrays
@@ -94,17 +94,19 @@ class EnsembleWeighting(ResampledWeighter):
         Weights of each member.
     stability_ : float
         Mean rank correlation of the members' weights, see :func:`highrelief.stability.spearman`; nan for one
-        member. Members share most of their samples: it tells what leaving samples out does, not how a new
-        study would rank.
+        member. Members share most of their samples: it measures the effect of leaving samples out, not the
+        agreement with a new study.
     selections_ : array of shape (n_estimators, n_features)
-        What each member would keep by ``n_features_to_select``, for :func:`~highrelief.stability.jaccard`
-        and :func:`~highrelief.stability.nogueira`. Its mean over members tells how often a feature is kept.
+        Features that each member would select by ``n_features_to_select``, for
+        :func:`~highrelief.stability.jaccard` and :func:`~highrelief.stability.nogueira`. Its mean over
+        members is how often a feature is selected.
     left_out_counts_ : array of shape (n_samples,)
-        How many members did not see each sample; 0 for samples of weight 0.
+        Number of members that were not fitted to each sample; 0 for samples of weight 0.
     execution_ : dict
-        Who fitted the members ("threads", "joblib", "dask cluster" or "dask threads"), how many at a time.
+        Which workers fitted the members ("threads", "joblib", "dask cluster" or "dask threads"), and how many
+        at a time.
     classes_ : array of shape (n_classes,)
-        The classes, if y holds some.
+        The classes, if y holds class labels.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -169,30 +171,30 @@ class EnsembleWeighting(ResampledWeighter):
         X : array-like of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,)
-            Their classes, or what else ``estimator`` is to be told.
+            Their classes, or another target of ``estimator``.
         sample_weight : array-like of shape (n_samples,), default=None
             Handed on to the members, if ``estimator`` takes it. Samples of weight 0 are not there; a subset
             is drawn from samples, not from copies.
         groups : array-like of shape (n_samples,), default=None
             Samples of the same group (such as those of one patient) are all in a subset, or none of them:
             whole groups are drawn, as many as come nearest to ``max_samples``, and never all unless all
-            samples are wanted. A warning tells of subsets with less than half the samples asked for.
-            Also handed on to the members, if ``estimator`` takes them.
+            samples are wanted. Subsets with less than half of that size cause a warning. Also passed to the
+            members, if ``estimator`` takes them.
         batches : array-like of shape (n_samples,), default=None
-            Handed on to the members, if ``estimator`` takes them.
+            Passed to the members, if ``estimator`` takes them.
 
         Returns
         -------
         self : object
             The fitted ensemble.
         """
-        table = self._fit_members(X, y, sample_weight, groups, batches)
+        data = self._fit_members(X, y, sample_weight, groups, batches)
         if self.aggregate == "weights":
             return self._set_weights(self.member_weights_.mean(axis=0))
         mean_rank = average_ranks(self.member_weights_).mean(axis=0)
-        return self._set_weights(np.where(_constant(table), 0.0, self.n_features_in_ + 1.0 - mean_rank))
+        return self._set_weights(np.where(_constant(data), 0.0, self.n_features_in_ + 1.0 - mean_rank))
 
-    # What the members say together
+    # Results of all members
 
     @property
     def stability_(self) -> float:
@@ -224,31 +226,31 @@ class EnsembleWeighting(ResampledWeighter):
         Returns
         -------
         margins : array of shape (n_samples,)
-            nan for a sample whose class is in no member.
+            NaN for a sample whose class no member was fitted to.
         """
         check_is_fitted(self)
-        samples, classes = self._checked(X, y, reset=False)
-        known_codes(self.classes_, classes)
-        levels = label_codes("batches", batches, np.ones(len(classes), dtype=bool))
+        samples = self._validate_samples(X, y, reset=False)
+        known_codes(self.classes_, samples.y)
+        codes = label_codes("batches", batches, np.ones(samples.n_samples, dtype=bool))
 
         def seen_by(member: Any) -> NDArray[np.float64]:
-            return _known_margins(member, samples, classes, levels)
+            return _known_margins(member, samples.X, samples.y, codes)
 
-        return self._mean_over(seen_by, self.estimators_, samples)
+        return self._mean_over(seen_by, self.estimators_, samples.X)
 
     def _mean_over(
         self, seen_by: Callable[[Any], NDArray[np.float64]], members: Sequence[Any], X: Any
     ) -> NDArray[np.float64]:
         ours, n_threads = self._weighter is not None, self._n_threads
         if is_dask_table(X):
-            n_threads = Hands.for_fits(X, len(members), ours=ours, n_jobs=self.n_jobs).n_at_a_time
+            n_threads = Workers.for_fits(X, len(members), ours=ours, n_jobs=self.n_jobs).n_at_a_time
         return _mean_of_known(np.stack(in_threads(seen_by, members, ours=ours, n_threads=n_threads)))
 
-    # What members say about samples that they did not see
+    # Out-of-sample results of members
 
     @property
     def left_out_counts_(self) -> NDArray[np.int64]:
-        """How many members did not see each sample; 0 for samples of weight 0."""
+        """Number of members that were not fitted to each sample; 0 for samples of weight 0."""
         check_is_fitted(self)
         return np.sum([self._left_out(t) for t in range(len(self.estimators_))], axis=0)
 
@@ -280,20 +282,20 @@ class EnsembleWeighting(ResampledWeighter):
             Means over the members that did not see the sample; nan if all did, or if its class is in none of
             the others.
         """
-        samples, classes = self._samples_of_fit(X, y)
-        known_codes(self.classes_, classes)
-        levels = label_codes("batches", batches, np.ones(len(classes), dtype=bool))
+        samples = self._samples_of_fit(X, y)
+        known_codes(self.classes_, samples.y)
+        codes = label_codes("batches", batches, np.ones(samples.n_samples, dtype=bool))
 
         def seen_by(t: int) -> NDArray[np.float64]:
             margins = np.full(self._n_samples, np.nan)
-            for judged in self._apart(self._left_out(t)):
-                among = np.union1d(self.estimators_samples_[t], judged)
-                of_them = None if levels is None else levels[among]
-                found = _known_margins(self.estimators_[t], samples[among], classes[among], of_them)
-                margins[judged] = found[np.searchsorted(among, judged)]
+            for left_out in self._without_common_groups(self._left_out(t)):
+                rows = np.union1d(self.estimators_samples_[t], left_out)
+                batch_codes = None if codes is None else codes[rows]
+                of_rows = _known_margins(self.estimators_[t], samples.X[rows], samples.y[rows], batch_codes)
+                margins[left_out] = of_rows[np.searchsorted(rows, left_out)]
             return margins
 
-        return self._mean_over(seen_by, range(len(self.estimators_)), samples)
+        return self._mean_over(seen_by, range(len(self.estimators_)), samples.X)
 
     @available_if(wrapped_has("predict"))
     def left_out_score(self, X: ArrayLike, y: ArrayLike) -> float:
@@ -314,47 +316,47 @@ class EnsembleWeighting(ResampledWeighter):
         score : float
             Like ``oob_score_`` in scikit-learn's ensembles.
         """
-        samples, target = self._samples_of_fit(X, y)
-        judged = self.left_out_counts_ > 0
-        if not judged.any():
+        samples = self._samples_of_fit(X, y)
+        target, scored = samples.y, self.left_out_counts_ > 0
+        if not scored.any():
             raise ValueError("Every member saw every sample: there is nothing left to judge them by.")
         if is_classifier(self.estimator):
             known_codes(self.classes_, target)
-            votes = self._sums_over_left_out(_votes, samples, (self.classes_.size,))
-            return float(accuracy_score(target[judged], self.classes_[votes[judged].argmax(axis=1)]))
-        sums = self._sums_over_left_out(_predictions, samples, target.shape[1:])
-        times = self.left_out_counts_.reshape(-1, *[1] * (target.ndim - 1))
-        return float(r2_score(target[judged], sums[judged] / times[judged]))
+            votes = self._sums_over_left_out(_votes, samples.X, (self.classes_.size,))
+            return float(accuracy_score(target[scored], self.classes_[votes[scored].argmax(axis=1)]))
+        sums = self._sums_over_left_out(_predictions, samples.X, target.shape[1:])
+        counts = self.left_out_counts_.reshape(-1, *[1] * (target.ndim - 1))
+        return float(r2_score(target[scored], sums[scored] / counts[scored]))
 
     def _sums_over_left_out(
-        self, say: Callable[[Any, NDArray[Any], Any], Any], samples: Any, shape: tuple[int, ...]
+        self, predict: Callable[[Any, NDArray[Any], Any], Any], X: Any, shape: tuple[int, ...]
     ) -> NDArray[np.float64]:
-        """What members say of each sample that they did not see, added up."""
+        """Return the sums of predictions for each sample, over the members that were fitted without it."""
         sums = np.zeros((self._n_samples, *shape))
         for t, member in enumerate(self.estimators_):
             rows = np.flatnonzero(self._left_out(t))
             if rows.size:
-                sums[rows] += say(member, samples[rows], getattr(self, "classes_", None))
+                sums[rows] += predict(member, X[rows], getattr(self, "classes_", None))
         return sums
 
-    def _samples_of_fit(self, X: ArrayLike, y: ArrayLike) -> tuple[Any, NDArray[Any]]:
+    def _samples_of_fit(self, X: ArrayLike, y: ArrayLike) -> Samples:
         check_is_fitted(self)
-        samples, target = self._checked(X, y, reset=False)
-        if samples.shape[0] != self._n_samples:
+        samples = self._validate_samples(X, y, reset=False)
+        if samples.n_samples != self._n_samples:
             raise ValueError(
                 f"X must hold the {self._n_samples} samples of fit, of which members left some out; got"
-                f" {samples.shape[0]}."
+                f" {samples.n_samples}."
             )
-        return samples, target
+        return samples
 
     def _left_out(self, t: int) -> NDArray[np.bool_]:
-        """Samples that count, but not for member t."""
+        """Return the mask of the samples of positive weight that member t was not fitted to."""
         left_out = self._counted.copy()
         left_out[self.estimators_samples_[t]] = False
         return left_out
 
-    def _apart(self, left_out: NDArray[np.bool_]) -> Iterator[NDArray[np.int64]]:
-        """Parts of the samples left out with no two of the same group."""
+    def _without_common_groups(self, left_out: NDArray[np.bool_]) -> Iterator[NDArray[np.int64]]:
+        """Yield parts of the left-out samples in which no two are of the same group."""
         rows = np.flatnonzero(left_out)
         if self._groups is None:
             yield rows
@@ -368,26 +370,26 @@ class EnsembleWeighting(ResampledWeighter):
 
 
 def average_ranks(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Ranks in each row, 1 for the largest weight; weights that only rounding tells apart share theirs."""
+    """Return ranks in each row, 1 for the largest; weights equal up to rounding have their mean rank."""
     order = np.argsort(-weights, axis=1, kind="stable")
-    falling = np.take_along_axis(weights, order, axis=1)
-    larger = np.maximum(np.abs(falling[:, 1:]), np.abs(falling[:, :-1]))
-    lower = falling[:, :-1] - falling[:, 1:] > _TIED * larger
+    descending = np.take_along_axis(weights, order, axis=1)
+    larger = np.maximum(np.abs(descending[:, 1:]), np.abs(descending[:, :-1]))
+    lower = descending[:, :-1] - descending[:, 1:] > _TIED * larger
     levels = np.zeros(weights.shape, dtype=np.int64)
     np.put_along_axis(levels, order, np.pad(lower.cumsum(axis=1), ((0, 0), (1, 0))), axis=1)
     return rankdata(levels, axis=1)
 
 
-def _constant(table: MetaTable) -> NDArray[np.bool_]:
-    """Features of one value in all samples; what is missing, or no number, is never taken for one."""
-    X = table.X
-    if table.ranges is not None:
-        return table.ranges.low == table.ranges.high
+def _constant(data: TrainingData) -> NDArray[np.bool_]:
+    """Return the mask of constant features; columns with NaN or of another type count as not constant."""
+    X = data.X
+    if data.known_ranges is not None:
+        return data.ranges.low == data.ranges.high
     if sparse.issparse(X):
         return X.min(axis=0).toarray().ravel() == X.max(axis=0).toarray().ravel()
     same = np.full(X.shape[1], X.dtype.kind in "biuf")
     for row in X:
-        # Most often none is left after two rows.
+        # Mostly none is left after two rows.
         if not same.any():
             break
         same &= row == X[0]
@@ -395,7 +397,7 @@ def _constant(table: MetaTable) -> NDArray[np.bool_]:
 
 
 def _votes(member: Any, samples: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
-    """Probabilities of the classes, or 1 for the class that the member predicts; 0 where it knows none."""
+    """Return class probabilities, or 1 for the predicted class; 0 for classes that the member lacks."""
     if not hasattr(member, "predict_proba"):
         return (member.predict(samples)[:, np.newaxis] == classes).astype(np.float64)
     votes = np.zeros((samples.shape[0], classes.size))
@@ -410,19 +412,19 @@ def _predictions(member: Any, samples: Any, classes: None) -> Any:
 def _known_margins(
     member: Any, samples: Any, classes: NDArray[Any], batches: NDArray[np.int64] | None
 ) -> NDArray[np.float64]:
-    """Margins among the samples whose class the member knows; nan for the others."""
+    """Return margins among the samples of classes that the member was fitted to; NaN for the others."""
     known = np.isin(classes, member.classes_)
     margins = np.full(classes.size, np.nan)
     if np.unique(classes[known]).size < 2 and not known.all():
         return margins
     which: Any = slice(None) if known.all() else known
-    more = {} if batches is None else {"batches": batches[which]}
-    margins[which] = member.margins(samples[which], classes[which], **more)
+    metadata = {} if batches is None else {"batches": batches[which]}
+    margins[which] = member.margins(samples[which], classes[which], **metadata)
     return margins
 
 
 def _mean_of_known(margins: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Means over members, nan where none says anything."""
+    """Return means over members; NaN where no member has a margin."""
     known = ~np.isnan(margins)
     times = known.sum(axis=0)
     total = np.where(known, margins, 0.0).sum(axis=0)

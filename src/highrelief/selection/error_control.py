@@ -1,4 +1,4 @@
-"""Where to cut a ranking: the features that are real, at a stated error rate."""
+"""Selection of features at a bounded error rate."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._dask.collections import gathered
 from .._engine.parameters import check_flag, constraints, count, number, one_of, random_generator
-from ..base.meta import CONTROLS, Decision, MetaTable, SingleFitWeighter, Told
+from ..base.meta import CONTROLS, Decision, SingleFitWeighter
 from ..base.progress import watched, with_callbacks
-from ..base.resampling import SEEDS, Hands, fit_to_all
+from ..base.resampling import SEEDS, Workers, fit_to_all
 from ..base.selector import best_features
+from ..base.training_data import Metadata, TrainingData
 from ..base.validation import label_codes, refuse_dask, warn_user
 from .permutation import MOST_REALIGNED, STATISTICS, Exchange, PermutationTest
 
-#: How it is decided.
+#: Methods of error control.
 METHODS = ("permutation", "stability", "knockoff")
 
-#: What a method may be told beside what is a parameter of the selector.
+#: Further options of each method.
 OPTIONS = {
     "permutation": (),
     "stability": ("n_pairs", "n_best", "assumption"),
     "knockoff": ("marginals", "covariance"),
 }
 
-#: Why there are no knockoffs of what Dask holds.
+#: Why knockoffs do not support Dask collections.
 KNOCKOFFS_IN_MEMORY = "knockoffs follow from the correlations of all features, which are found in memory."
 
-#: What is tested, by method.
+#: Null hypothesis, by method.
 NULLS = {
     "permutation": (
         "Marginal: the null features, all together, are independent of the label and of the features that are"
@@ -52,52 +53,53 @@ NULLS = {
 
 
 class ErrorControlledSelector(SingleFitWeighter):
-    r"""Keep the features that are real, with a bound on the rate of those that are not.
+    r"""Select features with a bound on the rate of false discoveries.
 
-    ``control="fdr"`` bounds the expected share of false features among those kept, ``control="fwer"`` the
-    probability that any is false, both by ``level``. What "false" means is up to ``method``, and said in
-    ``null_``.
+    ``control="fdr"`` bounds the expected fraction of false discoveries among the selected features,
+    ``control="fwer"`` the probability of any, both by ``level``. The null hypothesis depends on ``method``,
+    see ``null_``.
 
-    ``method="permutation"`` compares what features weigh with what they weigh when labels are dealt out at
-    random, B = ``n_permutations`` times. With :math:`m_j` and :math:`s_j` the mean and the standard deviation
-    of feature j over these and the labels as they are, the statistic is :math:`z_j = (w_j - m_j)/s_j`, and
+    ``method="permutation"`` compares the weights of features with their weights under B = ``n_permutations``
+    permutations of the labels. With :math:`m_j` and :math:`s_j` the mean and the standard deviation of the
+    weights of feature j over these and the observed labels, the statistic is :math:`z_j = (w_j - m_j)/s_j`,
+    and
 
     .. math:: p_j = \frac{1 + \#\{(b, i) : z_i^{(b)} \ge z_j\}}{1 + B d}
 
-    pools the d features: 200 permutations of 20,000 features tell p-values down to 2.5e-7. These go to
-    Benjamini and Hochberg's procedure; as it may err more often than it says where features depend on each
-    other, no q-value is below the share of labelings, the permuted ones and the labels as they are, whose
-    lowest is as low. For the family-wise error, the step-down maxT of Westfall and Young compares :math:`z_j`
-    with the largest of each permutation.
+    pools the d features: 200 permutations of 20,000 features resolve p-values down to 2.5e-7. These enter the
+    Benjamini-Hochberg procedure. As dependent features may violate its bound, no q-value is below the
+    fraction of labelings, permuted and observed, whose lowest q-value is as low. For the family-wise error,
+    the step-down maxT of Westfall and Young compares :math:`z_j` with the largest of each permutation.
 
-    Beside real features noise may weigh more, or less, than it does when nothing is real. Hence a second
-    round (``keep_found``): the features found in the first stay with their labels, the rows of all others are
-    permuted against both, and :math:`z_j` is compared with those of the others. If nothing is found there is
-    no second round: under the global null the error is that of the first, which is exact.
+    Relevant features may change the weights of noise. Hence a second round (``keep_found``): the features
+    selected in the first stay aligned with the labels, the rows of all others are permuted against both, and
+    :math:`z_j` is compared with those of the others. If no feature was selected there is no second round:
+    under the global null the first round is exact.
 
-    Weights of iterative methods are shares of a whole, which noise fills as well as anything. What is
-    compared is then the weight times the mean margin, see ``statistic``.
+    The weights of iterative methods are normalized, so that noise has weights of the same size. Their
+    statistic is the weight times the mean margin, see ``statistic``.
 
     Parameters
     ----------
     estimator : estimator
         A weighter, or any estimator of scikit-learn that has ``feature_importances_`` or ``coef_`` after its
-        fit. It is cloned, never fitted itself. It is fitted anew for every permutation; Relief and ReliefF on
-        complete tables take all of them at once, many times faster.
+        fit. It is cloned, never fitted itself. A clone is fitted for every permutation; Relief and ReliefF
+        without missing values compute all permutations at once, many times faster.
     method : {"permutation", "stability", "knockoff"}, default="permutation"
-        How it is decided: by permuted labels; by halves of the samples that agree
-        (:func:`~highrelief.selection.stability_selection.decide_by_stability`); by knockoffs, copies of the
-        features that mean nothing (:func:`~highrelief.selection.knockoffs.decide_by_knockoffs`).
+        The method: permuted labels; agreement of halves of the samples
+        (:func:`~highrelief.selection.stability_selection.decide_by_stability`); knockoffs, copies of the
+        features that are independent of the labels
+        (:func:`~highrelief.selection.knockoffs.decide_by_knockoffs`).
     control : {"fdr", "fwer"}, default="fdr"
         The false discovery rate, or the family-wise error rate.
     level : float, default=0.1
-        The most that this rate may be, in (0, 1).
+        The largest value of this rate, in (0, 1).
     n_permutations : int, default=200
-        B, how often labels are dealt out at random. No level below 1/(B + 1) keeps anything.
+        B, the number of permutations. At levels below 1/(B + 1) no feature is selected.
     statistic : {"auto", "weights", "margins"}, default="auto"
-        What permutations compare: the weights, or the weights times the mean margin of the samples by them.
-        "auto": "margins" for weighters of this package that have them, but for Relief and ReliefF, whose
-        weights are margins.
+        The statistic of permutations: the weights, or the weights times the mean margin under them. "auto":
+        "margins" for weighters of this package that have them, but for Relief and ReliefF, whose weights are
+        margins.
     keep_found : bool, default=True
         Whether there is a second round, of at most 200 fits. Not with whole groups, see ``fit``.
     options : dict or None, default=None
@@ -105,17 +107,16 @@ class ErrorControlledSelector(SingleFitWeighter):
         ``{"n_pairs": 100}``, or of :func:`~highrelief.selection.knockoffs.decide_by_knockoffs`; none for
         permutations.
     n_features_to_select : int, float or None, default=None
-        None: what is decided, which may be nothing. A number, or a share of the features, is kept instead,
-        and may be set after ``fit``.
+        None: the decision, which may select no feature. A number, or a fraction of the features, is selected
+        instead, and may be set after ``fit``.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales the kept columns (as ``estimator`` does) and multiplies them by the
+        Whether ``transform`` scales the selected columns (as ``estimator`` does) and multiplies them by the
         weights, or their square roots for "euclidean"; True is the metric of ``estimator``. Only around a
         weighter of this package.
     n_jobs : int or None, default=None
-        How many fits at a time: by threads where ``estimator`` is of this package, by joblib otherwise, and
-        where ``joblib.parallel_config("dask")`` sends them to a cluster. The result does not depend on it.
-        Where X is held by Dask, its cluster fits: None, or −1, are then two at a time for each worker, as far
-        as memory allows.
+        Number of concurrent fits: in threads if ``estimator`` is of this package, otherwise, and with
+        ``joblib.parallel_config("dask")``, by joblib. Results are identical for any value. A Dask-backed X is
+        fitted on its workers: None, or −1, means two fits at a time per worker, as far as memory allows.
     verbose : int, default=0
         1 shows how many fits are done.
     random_state : int, RandomState or None, default=None
@@ -128,17 +129,17 @@ class ErrorControlledSelector(SingleFitWeighter):
         Of permutations: each feature's own with "fdr", adjusted for all features with "fwer" (the lowest
         level at which it is kept). Methods that have none raise an AttributeError.
     qvalues_ : array of shape (n_features,)
-        The lowest level of the false discovery rate at which a feature is kept; with "fdr" only.
+        The lowest false discovery rate at which a feature is selected; with "fdr" only.
     selection_probability_ : array of shape (n_features,)
         Share of the halves that put the feature among the best; by "stability" only.
     statistic_ : array of shape (n_features,)
         What was compared.
     threshold_ : float
-        The least of it that is kept; inf if nothing is.
+        The smallest statistic that is selected; inf if none is.
     n_features_ : int
-        How many are kept.
+        Number of selected features.
     null_ : str
-        What is tested, and what holds when.
+        The null hypothesis, and when the bound holds.
     feature_weights_ : array of shape (n_features,)
         Weights by all samples.
     feature_importances_ : array of shape (n_features,)
@@ -150,7 +151,7 @@ class ErrorControlledSelector(SingleFitWeighter):
     execution_ : dict
         Who made the fits, how many at a time; whether permutations took them "all at once" or by "refits".
     classes_ : array of shape (n_classes,)
-        The classes, if that is what y holds.
+        The classes, if y holds class labels.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -251,7 +252,7 @@ class ErrorControlledSelector(SingleFitWeighter):
         X : array-like of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,)
-            Their classes, or what else ``estimator`` is to be told.
+            Their classes, or another target of ``estimator``.
         sample_weight : array-like of shape (n_samples,), default=None
             Handed on to the fits of ``estimator``. A weight stays with its sample when labels are permuted.
         groups : array-like of shape (n_samples,), default=None
@@ -267,41 +268,41 @@ class ErrorControlledSelector(SingleFitWeighter):
         self : object
             The fitted selector.
         """
-        table = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
-        if table.y is None:
+        data = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
+        if data.y is None:
             raise ValueError("ErrorControlledSelector needs y: what features are, or are not, related to.")
         if hasattr(self, "classes_"):
-            self._check_classes(table.y)
+            self._check_classes(data.y)
         random = random_generator("random_state", self.random_state)
         # Drawn first: the weights do not depend on the method.
         seed = int(random.randint(SEEDS))
-        weights = fit_to_all(self, table, seed)
+        weights = fit_to_all(self, data, seed)
         if self.method == "permutation":
-            decision = self._by_permutation(table, groups, batches, random)
+            decision = self._by_permutation(data, groups, batches, random)
         else:
-            given = {"sample_weight": sample_weight, "groups": groups, "batches": batches}
-            told: Told = {
-                name: np.asarray(gathered(each))[table.kept]
-                for name, each in given.items()
+            arguments = {"sample_weight": sample_weight, "groups": groups, "batches": batches}
+            metadata: Metadata = {
+                name: np.asarray(gathered(each))[data.included]
+                for name, each in arguments.items()
                 if each is not None
             }
-            decision = self._by_others(table, told, random)
+            decision = self._by_others(data, metadata, random)
         self._decision = decision
         self.statistic_, self.threshold_ = decision.statistic, decision.threshold
         self.null_ = NULLS[self.method]
         return self._set_weights(weights)
 
     def _by_permutation(
-        self, table: MetaTable, groups: Any, batches: Any, random: np.random.RandomState
+        self, data: TrainingData, groups: Any, batches: Any, random: np.random.RandomState
     ) -> Decision:
-        levels = label_codes("batches", batches, table.kept)
-        exchange = Exchange.among(table.y, label_codes("groups", groups, table.kept), levels)
+        levels = label_codes("batches", batches, data.included)
+        exchange = Exchange.among(data.y, label_codes("groups", groups, data.included), levels)
         seeds = random.randint(SEEDS, size=self.n_permutations)
         again = min(self.n_permutations, MOST_REALIGNED) if self.keep_found else 0
         with watched(self, total=self.n_permutations + again) as progress:
             test = PermutationTest(
                 self.estimator_,
-                table,
+                data,
                 exchange,
                 self.statistic,
                 self._weighter,
@@ -309,7 +310,7 @@ class ErrorControlledSelector(SingleFitWeighter):
                 progress.advance,
             )
             how = "all at once" if test.all_at_once else "refits"
-            self.execution_ = self._hands(table, self.n_permutations).execution | {"permutations": how}
+            self.execution_ = self._workers(data, self.n_permutations).execution | {"permutations": how}
             decision = test.decide(seeds, self.control, self.level, keep_found=self.keep_found)
         least = 1.0 / (1 + self.n_permutations)
         if least > self.level:
@@ -320,16 +321,16 @@ class ErrorControlledSelector(SingleFitWeighter):
             )
         return decision
 
-    def _hands(self, table: MetaTable, n_fits: int) -> Hands:
-        return Hands.for_fits(table.X, n_fits, ours=self._weighter is not None, n_jobs=self.n_jobs)
+    def _workers(self, data: TrainingData, n_fits: int) -> Workers:
+        return Workers.for_fits(data.X, n_fits, ours=self._weighter is not None, n_jobs=self.n_jobs)
 
     def _refuse_dask(self, X: Any) -> None:
         if self.method == "knockoff":
             refuse_dask(X, f"{type(self).__name__}(method='knockoff')", KNOCKOFFS_IN_MEMORY)
         super()._refuse_dask(X)
 
-    def _by_others(self, table: MetaTable, told: Told, random: np.random.RandomState) -> Decision:
-        """Decide by one of the methods that have modules of their own, imported when they are asked for."""
+    def _by_others(self, data: TrainingData, metadata: Metadata, random: np.random.RandomState) -> Decision:
+        """Decide by stability selection or knockoffs, whose modules are imported on demand."""
         common: dict[str, Any] = {
             "control": self.control,
             "level": self.level,
@@ -340,18 +341,18 @@ class ErrorControlledSelector(SingleFitWeighter):
         if self.method == "stability":
             from .stability_selection import N_PAIRS, decide_by_stability  # noqa: PLC0415
 
-            decision = decide_by_stability(self.estimator, table.X, table.y, **common, **told)
-            self.execution_ = self._hands(table, 2 * common.get("n_pairs", N_PAIRS)).execution
+            decision = decide_by_stability(self.estimator, data.X, data.y, **common, **metadata)
+            self.execution_ = self._workers(data, 2 * common.get("n_pairs", N_PAIRS)).execution
             return decision
         from .knockoffs import decide_by_knockoffs  # noqa: PLC0415
 
-        self.execution_ = self._hands(table, 1).execution
-        return decide_by_knockoffs(self.estimator, table.X, table.y, **common, **told)
+        self.execution_ = self._workers(data, 1).execution
+        return decide_by_knockoffs(self.estimator, data.X, data.y, **common, **metadata)
 
-    # What was found
+    # Results
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
-        """What was decided, or what ``n_features_to_select`` says instead."""
+        """Return the decision, or the features of ``n_features_to_select`` instead."""
         check_is_fitted(self)
         if self.n_features_to_select is None:
             return self._decision.support
@@ -359,7 +360,7 @@ class ErrorControlledSelector(SingleFitWeighter):
 
     @property
     def n_features_(self) -> int:
-        """How many features are real, by what was decided."""
+        """Number of features that the decision selects."""
         check_is_fitted(self)
         return int(self._decision.support.sum())
 

@@ -20,37 +20,46 @@ from scipy.special import stdtrit
 
 from .._engine.cached_property import cached_property
 from .._engine.parameters import check_count, random_generator
-from ..base.meta import MetaTable, fit_inside, ranked_by, weights_of
-from ..base.resampling import MOST_DRAWS, SEEDS, Draw, ResampledWeighter, draw_subset, draw_suitable, suiting
+from ..base.meta import fit_inside, ranked_by, weights_of
+from ..base.resampling import (
+    MOST_DRAWS,
+    SEEDS,
+    Draw,
+    ResampledWeighter,
+    draw_subset,
+    draw_suitable,
+    subset_check,
+)
 from ..base.selector import lowest_ranks
+from ..base.training_data import TrainingData
 
-#: Share of the samples in each.
+#: Fraction of the samples in each half.
 HALF = 0.5
-#: Places of the samples of two halves.
+#: Indices of the samples of two halves.
 Pair = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
 class HalfFits:
-    """What the features are ranked by in each half; rows 2j and 2j + 1 are of halves that share no sample."""
+    """Values by which features are ranked in each half; rows 2j and 2j + 1 are disjoint halves."""
 
     scores: NDArray[np.float64]
-    #: Halves in which the method did not come to rest.
+    #: Number of halves in which the method did not converge.
     n_unsettled: int
 
     @cached_property
     def ranks(self) -> NDArray[np.int64]:
-        """Ranks in each half, 1 = best; equals share the lowest."""
+        """Ranks in each half, 1 = best; ties have the lowest of their ranks."""
         return np.stack([lowest_ranks(row) for row in self.scores])
 
     @cached_property
     def tied(self) -> NDArray[np.int64]:
-        """How many features share the rank of each, itself counted."""
+        """Number of features with the rank of each, including itself."""
         return np.stack([np.bincount(row)[row] for row in self.ranks])
 
 
 class Agreement(NamedTuple):
-    """How well two halves agree, 0 by chance and 1 if they say the same, and its 95 % confidence interval."""
+    """Agreement of two halves, 0 by chance and 1 if they are equal, and its 95 % confidence interval."""
 
     value: float
     lower: float
@@ -58,7 +67,7 @@ class Agreement(NamedTuple):
 
 
 def checked_halves(name: str, number: Any, *, or_none: bool = False) -> int:
-    """Number of halves; 0 for none, where that may be."""
+    """Return a valid number of halves; 0 for none, if that is allowed."""
     if number is None and or_none:
         return 0
     check_count(name, number, at_least=0)
@@ -73,7 +82,7 @@ def checked_halves(name: str, number: Any, *, or_none: bool = False) -> int:
 
 
 def why_not(class_sizes: NDArray[np.int64], n_features: int) -> str | None:
-    """Why a table cannot be halved, in a sentence; None if it can."""
+    """Return why the samples cannot be halved, in a sentence; None if they can."""
     if n_features < 2:
         return "With one feature there is no ranking that could change."
     if np.count_nonzero(class_sizes >= 2) < 2 or class_sizes.max() < 4:
@@ -89,7 +98,7 @@ def _scores(fitted: Any, n_features: int) -> NDArray[np.float64]:
 
 
 class PairedFits(ResampledWeighter):
-    """Base of fits to halves of the samples, drawn two at a time that share none."""
+    """Base of fits to disjoint pairs of halves of the samples."""
 
     _size_name = "the share"
     _refuses_dask = None
@@ -98,19 +107,19 @@ class PairedFits(ResampledWeighter):
     def _pair(
         self, random: np.random.RandomState, codes: NDArray[np.int64], groups: NDArray[np.int64] | None
     ) -> Pair:
-        """Draw two halves of samples of these classes and groups."""
+        """Draw two disjoint halves of the samples."""
 
-    def _draws(self, table: MetaTable, groups: NDArray[np.int64] | None) -> list[Draw]:
+    def _draws(self, data: TrainingData, groups: NDArray[np.int64] | None) -> list[Draw]:
         random = random_generator("random_state", self.random_state)
-        suits = suiting(table)
+        is_suitable = subset_check(data)
 
-        def both_suit(pair: Pair) -> bool:
-            return all(half.size > 1 and suits(half) for half in pair)
+        def both_suitable(pair: Pair) -> bool:
+            return all(half.size > 1 and is_suitable(half) for half in pair)
 
         draws = []
         for seed in random.randint(SEEDS, size=self.n_estimators // 2):
             of_pair = np.random.RandomState(seed)
-            pair = draw_suitable(partial(self._pair, of_pair, table.codes, groups), both_suit)
+            pair = draw_suitable(partial(self._pair, of_pair, data.codes, groups), both_suitable)
             if pair is None:
                 raise ValueError(
                     f"None of {MOST_DRAWS} pairs of halves, drawn at random, holds different samples of two"
@@ -121,9 +130,9 @@ class PairedFits(ResampledWeighter):
 
 
 class _HalfFits(PairedFits):
-    """Fits to halves; every class is halved too, so that none is lost by chance."""
+    """Fits to stratified halves."""
 
-    _ask = staticmethod(_scores)
+    _member_values = staticmethod(_scores)
 
     def _pair(
         self, random: np.random.RandomState, codes: NDArray[np.int64], groups: NDArray[np.int64] | None
@@ -147,10 +156,10 @@ def fits_to_halves(
     verbose: int = 0,
     kind: type[PairedFits] = _HalfFits,
 ) -> HalfFits:
-    """Fit clones to halves of the samples, which ``kind`` draws; what they warn of is not passed on.
+    """Fit clones to halves of the samples, which ``kind`` draws; their warnings are ignored.
 
-    By default every class is halved too. Where there are groups, each is in one half as a whole, and classes
-    fall as they may.
+    By default halves are stratified by class. With groups, each group is in one half, and halves are not
+    stratified.
     """
     fits = kind(
         estimator,
@@ -162,8 +171,7 @@ def fits_to_halves(
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        # y may be None, for an estimator that needs none.
-        fits._fit_members(X, y, sample_weight, groups, batches)  # type: ignore[arg-type]
+        fits._fit_members(X, y, sample_weight, groups, batches)
     unsettled = sum(not getattr(fit_inside(each), "converged_", True) for each in fits.estimators_)
     return HalfFits(fits.member_weights_, unsettled)
 
@@ -171,7 +179,7 @@ def fits_to_halves(
 def halves(
     random: np.random.RandomState, codes: NDArray[np.int64], groups: NDArray[np.int64] | None = None
 ) -> Pair:
-    """Places of the samples in two halves of all, class by class; what cannot be halved goes to and fro."""
+    """Return the indices of two halves, stratified; the odd samples of classes go to either in turn."""
     first = np.zeros(codes.size, dtype=bool)
     if groups is not None:
         first[draw_subset(random, codes.size, codes.size // 2, groups)] = True
@@ -186,25 +194,25 @@ def halves(
     return np.flatnonzero(first), np.flatnonzero(~first)
 
 
-# How well they agree
+# Agreement
 
 
 def agreement_by_size(fits: HalfFits, sizes: Sequence[int]) -> list[Agreement]:
-    """How well two halves agree on the best so many features, for several sizes."""
+    """Return the agreement of two halves on the best features, for several numbers of them."""
     return [selection_agreement(members(fits, size), size) for size in sizes]
 
 
 def members(fits: HalfFits, size: int) -> NDArray[np.float64]:
-    """How far each feature belongs to the best so many of each half: 1, 0, or a share among equals.
+    """Return how far each feature is among the best of each half: 1, 0, or a fraction for ties.
 
-    Features that are tied for the last places share them, as if they were drawn by lot: the order of the
-    columns decides nothing, and thousands of weights of 0 have next to no part in it.
+    Features that are tied for the last places share them, so that results do not depend on the order of the
+    columns.
     """
     return np.clip((size + 1 - fits.ranks) / fits.tied, 0.0, 1.0)
 
 
 def selection_agreement(best: NDArray[np.float64], size: int) -> Agreement:
-    """Nogueira's stability of the best features of two halves: what they share, beyond chance.
+    """Return Nogueira's stability of the best features of two halves: their overlap beyond chance.
 
     For two selections of one size it is Kuncheva's index (r·d − k²)/(k (d − k)); where places are shared, r
     is what lots would give on average.
@@ -216,9 +224,9 @@ def selection_agreement(best: NDArray[np.float64], size: int) -> Agreement:
 
 
 def ranking_agreement(fits: HalfFits) -> Agreement:
-    """Spearman's rank correlation of two halves; 0 with a ranking in which all are equal."""
+    """Return Spearman's rank correlation of two halves; 0 if all features of one are tied."""
     d = fits.ranks.shape[1]
-    # Equals share the mean of their ranks.
+    # Ties have the mean of their ranks.
     centered = fits.ranks + 0.5 * (fits.tied - 1) - 0.5 * (d + 1)
     length = np.linalg.norm(centered, axis=1, keepdims=True)
     unit = np.divide(centered, length, out=np.zeros_like(centered), where=length > 0.0)
@@ -226,7 +234,7 @@ def ranking_agreement(fits: HalfFits) -> Agreement:
 
 
 def agreement(matrix: NDArray[np.float64], *, least: float, step: float) -> Agreement:
-    r"""Mean agreement of two halves that share no sample, with a 95 % confidence interval.
+    r"""Return the mean agreement of two disjoint halves, with a 95 % confidence interval.
 
     The mean over J pairs estimates how well two independent tables of half the size agree. It varies with
     the samples: to first order each moves it by some g, all n of them by a sum of the variance n·Var(g). The
@@ -269,5 +277,5 @@ def agreement(matrix: NDArray[np.float64], *, least: float, step: float) -> Agre
     second_order = within.var(ddof=1)
     variance = max(4.0 * by_half.var(ddof=1), second_order) + second_order / within.size
     half = max(float(stdtrit(n - 1, 0.975) * np.sqrt(variance)), step * (1.0 - 0.05 ** (1.0 / within.size)))
-    # Rounding must not carry the mean beyond its bounds either.
+    # Clips rounding errors of the mean too.
     return Agreement(*(min(max(each, least), 1.0) for each in (value, value - half, value + half)))

@@ -19,12 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._engine.parameters import constraints, count, one_of, optional
 from .._solvers.fixed_point import euclidean_norm
-from ..base.folds import RULES, SAME_SCORE, has_misses, lowest_accepted, told_of, usable_folds
+from ..base.folds import RULES, SAME_SCORE, has_misses, lowest_accepted, usable_folds
 from ..base.meta import CrossValidatedWeighter, weights_of, wrapped_has
 from ..base.progress import watched, with_callbacks
-from ..base.selector import WeighterTags, compared_columns
-from ..base.soft import AVERAGED_STEPS, LEARNED_SHARE, RepeatedWeighter
-from ..base.validation import PRECISIONS, Table, is_dask_backed, validate_data
+from ..base.selector import WeighterTags, check_columns
+from ..base.soft import AVERAGED_STEPS, LEARNED_PERPLEXITY, RepeatedWeighter
+from ..base.training_data import Samples, TrainingData
+from ..base.validation import FLOAT_TYPES, is_dask_backed, validate_data
 from ..methods.logo import LOGO
 from .knn import LearnedMetricKNN, accuracy
 
@@ -82,16 +83,16 @@ class KernelWidthCV(CrossValidatedWeighter):
         Maximum number of iterations of all fits of a fold but the first. None: half as many as the first,
         or, with ``averaging=False``, as many. 0: every fit starts at the initial weights instead.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by the weights, or their square roots
-        for "euclidean"; True is "manhattan".
+        Whether ``transform`` scales the selected columns and multiplies them by the weights, or their square
+        roots for "euclidean"; True is "manhattan".
     n_jobs : int or None, default=None
         Number of threads of a fit, where ``estimator`` sets none. Results are bitwise identical for any
         value.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
 
     Attributes
     ----------
@@ -116,7 +117,7 @@ class KernelWidthCV(CrossValidatedWeighter):
     feature_importances_ : array of shape (n_features,)
         The same.
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     classes_ : array of shape (n_classes,)
         The classes.
     n_features_in_, feature_names_in_
@@ -190,13 +191,13 @@ class KernelWidthCV(CrossValidatedWeighter):
     def _penalized(self) -> bool:
         return isinstance(self.estimator, LOGO)
 
-    def _checked(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> tuple[Any, Any]:
+    def _validate_samples(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> Samples:
         if sparse.issparse(X):
             raise TypeError(
                 "KernelWidthCV does not support sparse X: widths are scored by k-NN on dense rows. Use"
                 " X.toarray(), if it fits into memory, or GridSearchCV."
             )
-        return super()._checked(X, y, reset=reset, min_samples=min_samples)
+        return super()._validate_samples(X, y, reset=reset, min_samples=min_samples)
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
@@ -214,8 +215,8 @@ class KernelWidthCV(CrossValidatedWeighter):
         checked_grid("alphas", self.alphas, at_most=1.0)
         checked_scorer(self.scoring)
 
-    def _forget(self) -> None:
-        super()._forget()
+    def _reset(self) -> None:
+        super()._reset()
         for name in ("sigmas_", "alphas_", "scores_", "best_index_", "alpha_share_"):
             self.__dict__.pop(name, None)
 
@@ -254,30 +255,30 @@ class KernelWidthCV(CrossValidatedWeighter):
         """
         checked = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
         self._check_classes(checked.y)
-        self._n_samples = checked.kept.size
-        model, inputs = self._model(), checked.told_to("estimator")
-        table = model._check_fit(checked.X, checked.y, inputs.get("sample_weight"), inputs.get("batches"))
+        self._n_samples = checked.included.size
+        model, inputs = self._model(), checked.metadata_for("estimator")
+        data = model._check_fit(checked.X, checked.y, inputs.get("sample_weight"), inputs.get("batches"))
         # Results per sample have an entry for each sample of X, also for those of weight 0.
-        table = replace(table, kept=checked.kept)
+        data = replace(data, included=checked.included)
         initial = model._first_weights()
         folds = [
             fold
             for fold in usable_folds(
-                self.cv, table.X, table.codes, table.kept, self._fold_groups(checked, groups)
+                self.cv, data.X, data.codes, data.included, self._fold_groups(checked, groups)
             )
-            if has_misses(table, fold[0])
+            if has_misses(data, fold[0])
         ]
         with watched(self, total=len(folds) + 1) as progress:
-            self._set_grid(table)
+            self._set_grid(data)
             scores = []
             for training, test in folds:
-                scores.append(self._fold_scores(table, training, test, initial))
+                scores.append(self._fold_scores(data, training, test, initial))
                 if progress.advance():
                     break
             self._warn_of_folds(len(folds), "to choose by", "the middle of what was to be tried is taken")
             self._warn_of_stop(len(scores), len(folds), "folds")
             self._choose(np.stack(scores, axis=-1) if scores else np.empty((*self._shape, 0)))
-            _Search(model, table, model._workspace(table)).run(*self._chosen, initial)
+            _Search(model, data, model._workspace(data)).run(*self._chosen, initial)
         self.estimator_, self.sigma_ = model, model.sigma_
         return self._set_weights(weights_of(model, self.n_features_in_))
 
@@ -285,26 +286,26 @@ class KernelWidthCV(CrossValidatedWeighter):
         """Return a clone whose width, and penalty, the search sets."""
         model = self._clone_for_all().set_params(sigma="auto", verbose=0)
         if model.perplexity is None:
-            model.set_params(perplexity=LEARNED_SHARE)
+            model.set_params(perplexity=LEARNED_PERPLEXITY)
         return model.set_params(alpha="auto") if self._penalized else model
 
     # The grid
 
-    def _set_grid(self, table: Table) -> None:
+    def _set_grid(self, data: TrainingData) -> None:
         """Store the values to try, from large to small."""
         sigmas, alphas = checked_grid("sigmas", self.sigmas), checked_grid("alphas", self.alphas)
-        self.sigmas_ = self._automatic_width(table) * FACTORS if sigmas is None else sigmas
+        self.sigmas_ = self._automatic_width(data) * FACTORS if sigmas is None else sigmas
         if self._penalized:
             self.alphas_ = SHARES.copy() if alphas is None else alphas
 
-    def _automatic_width(self, table: Table) -> float:
+    def _automatic_width(self, data: TrainingData) -> float:
         """Return the width that ``sigma="auto"`` yields with all samples, at weights of norm 1."""
         defaults = type(self.estimator)().get_params()
         schedule = {name: defaults[name] for name in ("averaging", "max_iter", "tol", "init")}
         model = self._model().set_params(**schedule)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the final fit warns of what matters
-            model.fit(*told_of(table, self.classes_))
+            model.fit(**data.fit_arguments())
         norm = euclidean_norm(model.feature_weights_)
         width = model.sigma_ / norm if norm > 0.0 else np.nan
         return width if 0.0 < width < np.inf else 1.0
@@ -322,20 +323,20 @@ class KernelWidthCV(CrossValidatedWeighter):
 
     def _fold_scores(
         self,
-        table: Table,
+        data: TrainingData,
         training: NDArray[np.int64],
         test: NDArray[np.int64],
         initial: NDArray[np.float64],
     ) -> NDArray[np.float64]:
         """Return the scores of all values in one fold, (n_sigmas, n_alphas or 1)."""
         scorer = checked_scorer(self.scoring)
-        X, y = table.observed[test], self.classes_[table.codes[test]]
-        sample_weight = None if table.sample_weight is None else table.sample_weight[test]
+        X, y = data.observed[test], data.y[test]
+        sample_weight = None if data.sample_weight is None else data.sample_weight[test]
         scores = np.empty(self._shape)
         model = self._model()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the final fit warns of what matters
-            part = model._check_fit(*told_of(table, self.classes_, training))
+            part = model._check_fit(**data.fit_arguments(training))
             search = _Search(model, part, model._workspace(part))
             for place in self._path(search, initial):
                 scores[place] = scorer(search.classifier(), X, y, sample_weight)
@@ -459,7 +460,7 @@ class KernelWidthCV(CrossValidatedWeighter):
         Returns
         -------
         score : float
-            Share of the samples whose class is predicted.
+            Accuracy.
         """
         return float(self._delegate("score", X, y, sample_weight))
 
@@ -467,10 +468,10 @@ class KernelWidthCV(CrossValidatedWeighter):
         """Call a method of ``estimator_``, which was fitted without the names of the features."""
         check_is_fitted(self)
         if is_dask_backed(X):
-            compared_columns(self, X)
+            check_columns(self, X)
             X = X.to_dask_array() if hasattr(X, "to_dask_array") else X
         else:
-            X = validate_data(self, X, dtype=PRECISIONS, ensure_all_finite="allow-nan", reset=False)
+            X = validate_data(self, X, dtype=FLOAT_TYPES, ensure_all_finite="allow-nan", reset=False)
         return getattr(self.estimator_, method)(X, *arguments)
 
 
@@ -478,7 +479,7 @@ class _Search(NamedTuple):
     """A model, and the samples to which it is fitted with one value after another."""
 
     model: Any
-    table: Table
+    data: TrainingData
     workspace: Any
 
     def run(self, sigma: float, share: float | None, w: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -486,19 +487,19 @@ class _Search(NamedTuple):
         self.model._sigma_at_norm_1 = sigma
         if share is not None:
             self.model._alpha_share = share
-        self.model._learn(self.table, self.workspace, w)
+        self.model._learn(self.data, self.workspace, w)
         return np.asarray(self.model.feature_weights_)
 
     def classifier(self) -> Any:
         """Return what is scored: the model, if it is a classifier, or k-NN under its weights."""
-        model, table = self.model, self.table
+        model, data = self.model, self.data
         if is_classifier(model):
             return model
         return LearnedMetricKNN(
-            table.observed,
-            table.codes,
+            data.observed,
+            data.codes,
             model.classes_,
-            table.sample_weight,
+            data.sample_weight,
             model._scaling,
             model.feature_weights_,
         )

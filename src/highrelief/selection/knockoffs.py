@@ -1,4 +1,4 @@
-r"""Model-X knockoffs: a feature is kept if it weighs more than a copy that means nothing.
+r"""Model-X knockoffs: a feature is selected if its weight exceeds that of its knockoff by a margin.
 
 Every feature gets a knockoff, drawn from the other features without a look at y, such that a feature and its
 knockoff could change places unnoticed, were it not for y. One fit weighs all of them side by side. Features
@@ -32,7 +32,7 @@ from ..base.meta import CONTROLS, Decision, weights_of
 from ..base.resampling import SEEDS, seeded_clone, unseeded
 from ..base.validation import check_array, checked_sample_weight, refuse_dask, warn_user
 
-# Knockoffs of Gaussian features: copies that keep all correlations, and know nothing of the classes.
+# Gaussian knockoffs: copies with the same correlations that are independent of the classes
 #
 # For rows x of mean 0 and covariance Σ, and S = diag(s) with 0 ≤ S ≤ 2Σ, a row of knockoffs is drawn from
 #
@@ -56,7 +56,7 @@ _ENOUGH = 1e-5
 
 @dataclass(frozen=True)
 class Spectrum:
-    """A covariance by its eigenvectors, those of one eigenvalue that need not be told apart left out."""
+    """A covariance as eigenvectors, without those of one repeated eigenvalue."""
 
     #: (p, m), orthonormal columns.
     vectors: NDArray[np.float64]
@@ -72,33 +72,33 @@ class Spectrum:
 
     @property
     def matrix(self) -> NDArray[np.float64]:
-        """The covariance itself, p × p."""
+        """The covariance matrix, p × p."""
         full = (self.vectors * (self.values - self.rest)) @ self.vectors.T
         full[np.diag_indices_from(full)] += self.rest
         return full
 
     @classmethod
     def of(cls, matrix: NDArray[np.float64]) -> Spectrum:
-        """Of a matrix."""
+        """Decompose a matrix."""
         values, vectors = eigh(matrix)
         return cls(vectors, values, float(values[0]))
 
     @classmethod
-    def shrunk(cls, Z: NDArray[np.float64], copies: NDArray[np.float64] | None = None) -> Spectrum:
+    def shrunk(cls, Z: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None) -> Spectrum:
         """Estimate for centered rows, (1 − γ) ZᵀZ/n + γ m I, m the mean variance, γ ``HALF_WAY`` to theirs.
 
         Ledoit, O. and Wolf, M. (2004). A well-conditioned estimator for large-dimensional covariance
         matrices. Journal of Multivariate Analysis 88, 365-411. All by the rows: the samples are often the
         fewer.
         """
-        n = float(len(Z)) if copies is None else float(copies.sum())
-        counted = Z if copies is None else Z * np.sqrt(copies)[:, np.newaxis]
+        n = float(len(Z)) if sample_weight is None else float(sample_weight.sum())
+        counted = Z if sample_weight is None else Z * np.sqrt(sample_weight)[:, np.newaxis]
         _, singular, rows = svd(counted, full_matrices=False)
         values = singular**2 / n
         p = Z.shape[1]
         mean, squares = values.sum() / p, float(values @ values)
         lengths = np.square(Z).sum(axis=1)
-        fourth = float(np.square(lengths) @ (np.ones(len(Z)) if copies is None else copies)) / n
+        fourth = float(np.square(lengths) @ (np.ones(len(Z)) if sample_weight is None else sample_weight)) / n
         off = squares - p * mean**2
         shrinkage = min(max(fourth - squares, 0.0) / n, off) / off if off > 0.0 else 1.0
         shrinkage = max(shrinkage * HALF_WAY, _LEAST_SHRINKAGE)
@@ -132,7 +132,7 @@ def draw_knockoffs(
 def _with_one(
     Z: NDArray[np.float64], covariance: Spectrum, s: float, noise: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Knockoffs with S = s I, along the eigenvectors of Σ."""
+    """Return knockoffs with S = s I, computed in the eigenvectors of Σ."""
     values = np.append(covariance.values, covariance.rest)
     shift = s / values
     size = np.sqrt(np.maximum(2.0 * s - s * shift, 0.0))
@@ -142,7 +142,7 @@ def _with_one(
 
 
 def one_for_all(covariance: Spectrum) -> float:
-    """The one s with the least tr S⁻¹ + tr (2Σ − S)⁻¹."""
+    """Return the common s with minimal tr S⁻¹ + tr (2Σ − S)⁻¹."""
     p, m = covariance.vectors.shape
     least = 2.0 * covariance.least()
 
@@ -178,7 +178,7 @@ def diagonal(sigma: NDArray[np.float64]) -> NDArray[np.float64]:
     s = np.full(p, one_for_all(Spectrum.of(sigma)))
     before = np.inf
     for _ in range(_MOST_SWEEPS):
-        # Anew each time: rounding adds up in what is kept up to date.
+        # Recomputed in each sweep, because updates accumulate rounding errors.
         M = np.asfortranarray(cho_solve(cho_factor(2.0 * sigma - np.diag(s)), np.eye(p)))
         loss = float((1.0 / s).sum() + np.trace(M))
         if before - loss <= _ENOUGH * loss:
@@ -193,7 +193,7 @@ def diagonal(sigma: NDArray[np.float64]) -> NDArray[np.float64]:
     return s
 
 
-# Normal scores of features that take few values: what lies behind ties, drawn with a look at the others.
+# Normal scores of features with ties, drawn given the other features
 #
 # A Gaussian copula says that a value is seen because something Gaussian lies between two bounds. Where lots
 # decide among equals, what lies behind two features of few values is less correlated than they are, and so
@@ -205,11 +205,11 @@ def diagonal(sigma: NDArray[np.float64]) -> NDArray[np.float64]:
 # Statistics 1(1), 265-283.
 
 
-#: Turns. Correlations are about what they will be after five to ten.
+#: Gibbs sweeps. Correlations settle after five to ten.
 _TURNS = 20
-#: Share of the samples that equal the next larger one up to which lots may decide: they are few.
+#: Largest fraction of tied samples for which ties are broken at random.
 _FEW_TIES = 0.05
-#: Chances of values farther out than this are not told apart.
+#: Scores are clipped here, where tail probabilities lose their precision.
 _TINY = 1e-12
 
 
@@ -217,9 +217,9 @@ def latent_scores(
     X: NDArray[np.float64],
     scores: NDArray[np.float64],
     random: np.random.RandomState,
-    copies: NDArray[np.float64] | None = None,
+    sample_weight: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Scores that are in the order of the values, and among equals as the model says.
+    """Return scores in the order of the values; those of ties are drawn from the model.
 
     Parameters
     ----------
@@ -228,8 +228,8 @@ def latent_scores(
     scores : (n_samples, n_features) float64
         Normal scores, lots drawn among equals.
     random : RandomState
-        Where random numbers come from; not asked if there are few ties.
-    copies : (n_samples,) float64, default=None
+        Random generator; not used if there are few ties.
+    sample_weight : (n_samples,) float64, default=None
         How often samples count.
     """
     in_order = np.sort(X, axis=0)
@@ -239,17 +239,17 @@ def latent_scores(
     bounds = [_bounds(X[:, j], in_order[:, j]) for j in tied]
     Z = scores.copy()
     for _ in range(_TURNS):
-        mean = np.average(Z, axis=0, weights=copies)
-        scale = np.sqrt(np.average(np.square(Z - mean), axis=0, weights=copies))
+        mean = np.average(Z, axis=0, weights=sample_weight)
+        scale = np.sqrt(np.average(np.square(Z - mean), axis=0, weights=sample_weight))
         Z = (Z - mean) / scale
         within = [(ends - mean[j]) / scale[j] for j, ends in zip(tied, bounds, strict=True)]
-        _take_turns(Z, Spectrum.shrunk(Z, copies), tied, within, random)
+        _take_turns(Z, Spectrum.shrunk(Z, sample_weight), tied, within, random)
         Z = Z * scale + mean
     return Z
 
 
 def _bounds(values: NDArray[np.float64], in_order: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Between which scores each sample is, (2, n_samples)."""
+    """Return the lower and upper bound of the score of each sample, (2, n_samples)."""
     ends = [np.searchsorted(in_order, values, side=side) for side in ("left", "right")]
     return np.asarray(ndtri(np.stack(ends) / values.size))
 
@@ -283,7 +283,7 @@ def _take_turns(
 def _drawn_between(
     mean: NDArray[np.float64], deviation: float, ends: NDArray[np.float64], random: np.random.RandomState
 ) -> NDArray[np.float64]:
-    """Gaussian numbers that lie between two ends."""
+    """Draw Gaussian numbers between two bounds."""
     low, high = ndtr((ends - mean) / deviation)
     chances = low + (high - low) * random.random_sample(mean.size)
     return np.clip(mean + deviation * ndtri(np.clip(chances, _TINY, 1.0 - _TINY)), *ends)
@@ -291,7 +291,7 @@ def _drawn_between(
 
 __all__ = ["decide_by_knockoffs"]
 
-#: What is taken to be known of the distribution of a feature by itself.
+#: Models of the marginal distributions.
 MARGINALS = ("empirical", "gaussian")
 
 
@@ -310,7 +310,7 @@ def decide_by_knockoffs(
     groups: ArrayLike | None = None,
     batches: ArrayLike | None = None,
 ) -> Decision:
-    r"""Keep the features that beat their knockoffs by a margin that bounds the false discovery rate.
+    r"""Select the features that exceed their knockoffs by a margin that bounds the false discovery rate.
 
     W is the weight of a feature minus that of its knockoff, both from one fit to all 2p columns; which of the
     two comes first is up to lots. Kept is what has a W of at least
@@ -329,7 +329,7 @@ def decide_by_knockoffs(
     X : array-like of shape (n_samples, n_features)
         Numbers, none of them missing.
     y : array-like of shape (n_samples,)
-        What the estimator is told of the samples.
+        The target of the estimator.
     control : {"fdr"}, default="fdr"
         The family-wise error rate is beyond knockoffs: the first feature that wins by chance is no rarer than
         one in two.
@@ -344,11 +344,11 @@ def decide_by_knockoffs(
         Covariance of the features, where it is known; with ``marginals="gaussian"`` only. None estimates the
         correlations from X, shrunk after Ledoit and Wolf.
     n_jobs : int or None, default=None
-        Threads of the fit, unless the estimator says how many; the result is the same.
+        Threads of the fit, unless the estimator has its own ``n_jobs``; results are identical.
     random_state : int, RandomState or None, default=None
         Which knockoffs are drawn.
     sample_weight : array-like of shape (n_samples,), default=None
-        How often each sample counts. A sample and its copies have the same knockoffs.
+        Sample weights; a sample of weight s counts as s equal samples with the same knockoffs.
     groups, batches : None
         Knockoffs know neither: samples are independent, and of one distribution.
 
@@ -376,7 +376,7 @@ def decide_by_knockoffs(
     # Not the stream of the seed itself: tables are drawn from small seeds too, and noise that were the same
     # numbers would make each knockoff its feature.
     random = np.random.RandomState(random_generator("random_state", random_state).randint(SEEDS, size=4))
-    samples, target, copies = _table(estimator, X, y, sample_weight)
+    samples, target, sample_weight = _validated(estimator, X, y, sample_weight)
     if samples.shape[1] < 1.0 / level:
         warn_user(
             f"Knockoffs keep no fewer than {int(np.ceil(1.0 / level))} features at level={level!r}, and"
@@ -384,12 +384,14 @@ def decide_by_knockoffs(
             UserWarning,
         )
     with one_blas_thread():
-        copied = knockoffs_of(samples, random, marginals=marginals, covariance=covariance, copies=copies)
+        copied = knockoffs_of(
+            samples, random, marginals=marginals, covariance=covariance, sample_weight=sample_weight
+        )
     swapped = random.random_sample(samples.shape[1]) < 0.5
     member = _member(estimator, n_jobs, int(random.randint(SEEDS)))
-    told = {} if copies is None else {"sample_weight": copies}
+    metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
     side_by_side = np.hstack([np.where(swapped, copied, samples), np.where(swapped, samples, copied)])
-    member.fit(side_by_side, target, **told)
+    member.fit(side_by_side, target, **metadata)
     first, second = np.split(weights_of(member, side_by_side.shape[1]), 2)
     W = np.where(swapped, second - first, first - second)
     threshold, qvalues = knockoff_cut(W, level)
@@ -397,7 +399,7 @@ def decide_by_knockoffs(
 
 
 def knockoff_cut(W: NDArray[np.float64], level: float) -> tuple[float, NDArray[np.float64]]:
-    """The threshold of knockoff+, inf if nothing can be kept, and the smallest level that keeps each feature.
+    """Return the threshold of knockoff+, inf if none is valid, and the smallest level of each feature.
 
     Parameters
     ----------
@@ -417,9 +419,9 @@ def knockoff_cut(W: NDArray[np.float64], level: float) -> tuple[float, NDArray[n
     wins, losses = np.sort(W[W > 0.0]), np.sort(-W[W < 0.0])
     if not wins.size:
         return np.inf, qvalues
-    # Between two wins nothing changes for the better: they are the only thresholds to try.
-    kept = wins.size - np.searchsorted(wins, wins, side="left")
-    rates = (1.0 + losses.size - np.searchsorted(losses, wins, side="left")) / kept
+    # Only positive statistics can be the best threshold.
+    n_selected = wins.size - np.searchsorted(wins, wins, side="left")
+    rates = (1.0 + losses.size - np.searchsorted(losses, wins, side="left")) / n_selected
     best = np.minimum(np.minimum.accumulate(rates), 1.0)
     qvalues[W > 0.0] = best[np.searchsorted(wins, W[W > 0.0], side="left")]
     reached = np.flatnonzero(rates <= level)
@@ -432,9 +434,9 @@ def knockoffs_of(
     *,
     marginals: str = "empirical",
     covariance: ArrayLike | None = None,
-    copies: NDArray[np.float64] | None = None,
+    sample_weight: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Knockoffs of a table; those of features of one value are the same value."""
+    """Return knockoffs of X; those of constant features are equal to them."""
     varies = X.min(axis=0) < X.max(axis=0)
     knockoffs = X.copy()
     if not varies.any():
@@ -443,15 +445,15 @@ def knockoffs_of(
     _check_room(given)
     scores = given
     if marginals == "empirical":
-        scores = latent_scores(given, _normal_scores(given, random), random, copies)
-    mean = np.average(scores, axis=0, weights=copies)
-    scale = np.sqrt(np.average(np.square(scores - mean), axis=0, weights=copies))
+        scores = latent_scores(given, _normal_scores(given, random), random, sample_weight)
+    mean = np.average(scores, axis=0, weights=sample_weight)
+    scale = np.sqrt(np.average(np.square(scores - mean), axis=0, weights=sample_weight))
     if covariance is not None:
         known = _checked_covariance(covariance, varies)
         scale = np.sqrt(known.diagonal())
         spectrum = Spectrum.of(known / np.outer(scale, scale))
     else:
-        spectrum = Spectrum.shrunk((scores - mean) / scale, copies)
+        spectrum = Spectrum.shrunk((scores - mean) / scale, sample_weight)
     Z = (scores - mean) / scale
     drawn = draw_knockoffs(Z, spectrum, random, equal=given.shape[1] > limits.max_individual_s)
     if marginals == "gaussian":
@@ -463,7 +465,7 @@ def knockoffs_of(
 
 
 def _normal_scores(X: NDArray[np.float64], random: np.random.RandomState) -> NDArray[np.float64]:
-    """Φ⁻¹ of (rank − ½)/n in each column, lots drawn among equals."""
+    """Return Φ⁻¹ of (rank − ½)/n in each column, ties broken at random."""
     lots = random.permutation(len(X))
     places = X[lots].argsort(axis=0, kind="stable").argsort(axis=0, kind="stable")
     ranks = np.empty_like(places)
@@ -471,7 +473,7 @@ def _normal_scores(X: NDArray[np.float64], random: np.random.RandomState) -> NDA
     return np.asarray(ndtri((ranks + 0.5) / len(X)))
 
 
-# What can be given
+# Validation
 
 
 def _check(
@@ -500,10 +502,10 @@ def _check(
             )
 
 
-def _table(
+def _validated(
     estimator: Any, X: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None
 ) -> tuple[NDArray[np.float64], Any, NDArray[np.float64] | None]:
-    """Samples that count, what they are labeled with, and how often they count."""
+    """Return the samples of positive weight, their targets, and their weights."""
     refuse_dask(X, "decide_by_knockoffs", "knockoffs are drawn of tables in memory.")
     if sparse.issparse(X):
         raise ValueError(
@@ -519,14 +521,14 @@ def _table(
         raise ValueError(
             "X has missing values (NaN), of which no knockoffs can be drawn; fill them in first."
         )
-    copies, kept = checked_sample_weight(sample_weight, samples)
-    if copies is not None and not has_fit_parameter(estimator, "sample_weight"):
+    weights, included = checked_sample_weight(sample_weight, samples)
+    if weights is not None and not has_fit_parameter(estimator, "sample_weight"):
         raise TypeError(f"The fit of {type(estimator).__name__} does not take sample_weight.")
     target = None
     if y is not None:
         check_consistent_length(samples, y)
-        target = np.asarray(y)[kept]
-    return samples[kept], target, copies
+        target = np.asarray(y)[included]
+    return samples[included], target, weights
 
 
 def _checked_covariance(covariance: ArrayLike, varies: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -543,7 +545,7 @@ def _checked_covariance(covariance: ArrayLike, varies: NDArray[np.bool_]) -> NDA
 
 
 def _check_room(X: NDArray[np.float64]) -> None:
-    """Raise before memory runs out: eigenvectors, scores, noise and knockoffs are there at the same time."""
+    """Raise MemoryError if eigenvectors, scores, noise and knockoffs do not fit into memory together."""
     n, p = X.shape
     needed = 8.0 * (9 * n * p + (6 * p * p if p <= limits.max_individual_s else 2 * p * min(n, p)))
     if needed > memory_budget(None):
@@ -554,7 +556,7 @@ def _check_room(X: NDArray[np.float64]) -> None:
 
 
 def _member(estimator: Any, n_jobs: int | None, seed: int) -> Any:
-    """A clone with the threads to itself, unless it says how many it wants."""
+    """Return a clone; without ``n_jobs`` of its own it gets this one."""
     checked_thread_count(n_jobs)
     member = seeded_clone(estimator, unseeded(estimator), seed)
     if n_jobs is not None and getattr(member, "n_jobs", 0) is None:

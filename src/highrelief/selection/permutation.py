@@ -1,4 +1,4 @@
-"""Which features weigh more than they would if the labels were dealt out at random."""
+"""Permutation tests: weights of features compared with their weights under permuted labels."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from .._dask.collections import is_dask_table, pairs_fit_on_client
 from .._engine.labelings import RelabeledRows
 from .._engine.limits import limits
 from .._engine.memory import check_room
-from ..base.meta import Decision, MetaTable, weights_of
-from ..base.resampling import SEEDS, run_some, seeded_clone, unseeded
+from ..base.meta import Decision, weights_of
+from ..base.resampling import SEEDS, fit_members, seeded_clone, unseeded
+from ..base.training_data import TrainingData
 from ..methods.relief import Relief, ReliefF
 
-# Labels dealt out anew, so that no feature has anything to do with them.
+# Permuted labels
 
 
 def same_within(labels: NDArray[np.int64], groups: NDArray[np.int64]) -> bool:
-    """Whether all samples of a group have the same label, in every group."""
+    """Return whether all samples of each group have the same label."""
     order = np.lexsort((labels, groups))
     grouped, label = groups[order], labels[order]
     return not bool(np.any((grouped[1:] == grouped[:-1]) & (label[1:] != label[:-1])))
@@ -37,7 +38,7 @@ def relabelings(
     strata: NDArray[np.int64] | None = None,
     blocks: NDArray[np.int64] | None = None,
 ) -> Iterator[NDArray[np.int64]]:
-    """Whose label each sample gets, (n_samples,), one after the other.
+    """Yield, for each permutation, the sample whose label each sample gets, (n_samples,).
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ def relabelings(
 
 
 def _shuffled(random: np.random.RandomState, n: int, strata: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """A permutation of 0 … n − 1 that leaves every place in its stratum."""
+    """Return a permutation of 0 … n − 1 within strata."""
     shuffled = random.permutation(n)
     if strata is None:
         return shuffled
@@ -75,10 +76,10 @@ def _shuffled(random: np.random.RandomState, n: int, strata: NDArray[np.int64] |
     return places
 
 
-# Many features judged at once: weights beside those under permuted labels, and what may be kept.
+# Tests of many features
 
 
-#: Standardized weights that differ by less are the same: sums of single precision differ by rounding.
+#: Standardized weights that differ by less are equal: sums in single precision differ by rounding.
 TIED = 1e-4
 #: A feature whose weights vary by less than this, relative to their size, does not vary.
 _CONSTANT = 1e-6
@@ -86,7 +87,7 @@ _CONSTANT = 1e-6
 
 @dataclass(frozen=True)
 class OwnNull:
-    """What every feature weighs where labels say nothing: its mean and variance, (n_features,).
+    """Mean and variance of the weights of every feature under permuted labels, (n_features,).
 
     A weight is standardized by the mean and the standard deviation of those under permuted labels and itself.
     If labels are exchangeable then so are the n_permutations + 1 rows of weights, and they stay so: the
@@ -99,7 +100,7 @@ class OwnNull:
 
     @classmethod
     def of(cls, null: NDArray[np.floating]) -> OwnNull:
-        """From the weights by permuted labels, (n_permutations, n_features)."""
+        """Compute it from weights under permuted labels, (n_permutations, n_features)."""
         mean = null.mean(axis=0, dtype=np.float64)
         squares = np.zeros_like(mean)
         for each in null:
@@ -107,42 +108,42 @@ class OwnNull:
         return cls(mean, squares / len(null), len(null))
 
     def with_one_more(self, weights: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and standard deviation of the null and one weight more, (…, n_features) each."""
+        """Return mean and standard deviation of the null and one more weight, (…, n_features) each."""
         n = self.n_permutations
         apart = weights - self.mean
         return self.mean + apart / (n + 1), np.sqrt((self.variance + apart**2 / (n + 1)) * (n / (n + 1)))
 
     def standardized(self, weights: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Weights of the labels as they are, or in their place, (…, n_features); 0 where nothing varies."""
+        """Return standardized observed weights, (…, n_features); 0 for features that do not vary."""
         mean, deviation = self.with_one_more(weights)
         return np.asarray((weights - mean) * _slope(mean, deviation))
 
     def standardized_null(
         self, observed: NDArray[np.floating], null: NDArray[np.floating]
     ) -> NDArray[np.floating]:
-        """The weights by permuted labels beside the observed ones; single precision stays so if it can."""
+        """Return standardized weights under permuted labels, in their precision if it suffices."""
         mean, deviation = self.with_one_more(observed)
         slope = _slope(mean, deviation)
         dtype = null.dtype if slope.max(initial=0.0) < np.finfo(null.dtype).max else np.dtype(np.float64)
         return np.asarray((null - mean.astype(dtype)) * slope.astype(dtype))
 
     def varies(self, observed: NDArray[np.floating]) -> NDArray[np.bool_]:
-        """Which features have anything to be compared with."""
+        """Return the mask of the features whose weights vary."""
         return _slope(*self.with_one_more(observed)) > 0.0
 
     def of_features(self, columns: NDArray[np.bool_] | slice) -> OwnNull:
-        """Those of some features."""
+        """Return the null of some features."""
         return OwnNull(self.mean[columns], self.variance[columns], self.n_permutations)
 
 
 def _slope(mean: NDArray[np.float64], deviation: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1/deviation; 0 where there is none, but for rounding."""
+    """Return 1/deviation; 0 where it is 0 up to rounding."""
     varies = deviation > _CONSTANT * np.abs(mean)
     return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies)
 
 
 def pooled_pvalues(observed: NDArray[np.floating], null: NDArray[np.floating]) -> NDArray[np.float64]:
-    """p-value of every feature among the standardized weights of many features under permuted labels.
+    """Return the p-value of every feature in the pooled null of all features.
 
     (1 + #{null >= observed}) / (1 + size of null): never 0, and as fine as all features together are.
 
@@ -159,7 +160,7 @@ def pooled_pvalues(observed: NDArray[np.floating], null: NDArray[np.floating]) -
 
 
 def step_down_maxt(observed: NDArray[np.floating], null: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Adjusted p-values of Westfall and Young (1993), by successive maxima.
+    """Return the adjusted p-values of Westfall and Young (1993), by successive maxima.
 
     The best feature is compared with the maximum over all features in every permutation, the second with
     that over all but the best, and so on; no p-value is below that of a better feature.
@@ -172,7 +173,7 @@ def step_down_maxt(observed: NDArray[np.floating], null: NDArray[np.floating]) -
         The same under permuted labels; −inf for a feature that others are not compared with.
     """
     order = np.argsort(-observed, kind="stable")
-    # From the worst feature to the best: the maxima over it and all that are worse.
+    # Maxima over each feature and all worse ones.
     maxima = np.maximum.accumulate(null[:, order[::-1]], axis=1)[:, ::-1]
     counts = (maxima >= observed[order] - TIED).sum(axis=0)
     adjusted = np.empty(observed.size)
@@ -181,7 +182,7 @@ def step_down_maxt(observed: NDArray[np.floating], null: NDArray[np.floating]) -
 
 
 def benjamini_hochberg(pvalues: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The smallest level of the false discovery rate at which each feature is kept (BH 1995)."""
+    """Return the smallest false discovery rate at which each feature is selected (BH 1995)."""
     n = pvalues.size
     order = np.argsort(pvalues, kind="stable")
     scaled = pvalues[order] * (n / np.arange(1.0, n + 1.0))
@@ -191,7 +192,7 @@ def benjamini_hochberg(pvalues: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def global_pvalue(observed: NDArray[np.floating], null: NDArray[np.floating]) -> float:
-    """p-value of "no feature is real": how often permuted labels get to a rate as low as the observed ones.
+    """Return the p-value of the global null: how often permuted labels reach a rate as low as the observed.
 
     The rate is the lowest that :func:`benjamini_hochberg` makes of :func:`pooled_pvalues`. Features that
     depend on each other reach low ones together, more often than the procedure allows for; here every row
@@ -217,20 +218,20 @@ def global_pvalue(observed: NDArray[np.floating], null: NDArray[np.floating]) ->
         return float(min(rates.min(initial=1.0), 1.0))
 
     reached = lowest(own, -np.inf)
-    # Nothing below this can have a p-value, and so a rate, as low.
+    # Smaller statistics cannot have a p-value, and so a rate, as low.
     most = int(reached * (1 + n_permutations * n)) + n
     from_ = float(pool[-most]) if most < pool.size else -np.inf
     count = sum(lowest(each, from_) <= reached * (1.0 + 1e-12) for each in null)
     return (1.0 + count) / (1.0 + n_permutations)
 
 
-#: What is compared: the weights, or the weights times the mean margin.
+#: Statistics: the weights, or the weights times the mean margin.
 STATISTICS = ("auto", "weights", "margins")
-#: Most fits with the features that were found kept beside the labels.
+#: Largest number of fits of the second round.
 MOST_REALIGNED = 200
-#: Tables of weights by permuted labels that there are at the same time.
+#: Copies of the weights under permuted labels that are in memory at a time.
 _N_NULLS = 3
-#: Weights from which on they cannot be squared, and where they are in single precision.
+#: Smallest weights whose squares overflow, in double and in single precision.
 _LARGEST, _LARGEST_SINGLE = 1e140, 1e15
 
 Advance = Callable[[], bool]
@@ -238,18 +239,18 @@ Advance = Callable[[], bool]
 
 @dataclass(frozen=True)
 class Exchange:
-    """Which labels may be exchanged."""
+    """Which labels are exchangeable."""
 
-    #: (n_samples,) labels move within these; None: anywhere.
+    #: (n_samples,) labels are permuted within these strata; None: among all samples.
     strata: NDArray[np.int64] | None
-    #: (n_samples,) samples that get the same label again; None: each its own.
+    #: (n_samples,) blocks of samples that keep a common label; None: each sample is a block.
     blocks: NDArray[np.int64] | None
 
     @classmethod
     def among(
         cls, y: NDArray[Any], groups: NDArray[np.int64] | None, batches: NDArray[np.int64] | None
     ) -> Exchange:
-        """Within batches; within groups, or, where all samples of a group have one label, of whole groups."""
+        """Permute within batches, and within groups, or whole groups if each has a single label."""
         labels = _label_codes(y)
         blocks = groups if groups is not None and same_within(labels, groups) else None
         strata = [each for each in (groups if blocks is None else None, batches) if each is not None]
@@ -257,7 +258,7 @@ class Exchange:
             return cls(None, blocks)
         codes = np.unique(np.stack(strata), axis=1, return_inverse=True)[1].ravel()
         if blocks is not None:
-            # A group that is in two batches is exchanged in each by itself.
+            # A group in two batches is permuted within each.
             blocks = np.unique(np.stack([blocks, codes]), axis=1, return_inverse=True)[1].ravel()
         found = cls(codes, blocks)
         if same_within(labels, codes):
@@ -268,7 +269,7 @@ class Exchange:
         return found
 
     def places(self, seeds: NDArray[np.int64], n_samples: int) -> list[NDArray[np.int64]]:
-        """Whose label each sample gets, permutation by permutation."""
+        """Return, for each permutation, the sample whose label each sample gets."""
         return list(relabelings(seeds, n_samples, self.strata, self.blocks))
 
 
@@ -279,23 +280,23 @@ class PermutationTest:
     Parameters
     ----------
     fitted : estimator
-        A clone that was fitted to the table.
-    table : MetaTable
-        What it was fitted to.
+        A clone that was fitted to the data.
+    data : TrainingData
+        Its training data.
     exchange : Exchange
-        Which labels may be exchanged.
+        Which labels are exchangeable.
     statistic : str
         One of ``STATISTICS``.
     weighter : FeatureWeighter or None
-        The weighter of this package in the middle of it, if there is one.
+        The innermost estimator, if it is a weighter of this package.
     n_jobs : int or None
-        How many fits at a time.
+        Number of concurrent fits.
     advance : callable
-        Told of every fit; returns whether that is enough.
+        Called after every fit; returns whether to stop.
     """
 
     fitted: Any
-    table: MetaTable
+    data: TrainingData
     exchange: Exchange
     statistic: str
     weighter: Any
@@ -303,13 +304,13 @@ class PermutationTest:
     advance: Advance
 
     def decide(self, seeds: NDArray[np.int64], control: str, level: float, *, keep_found: bool) -> Decision:
-        """Compare the weights with those by permuted labels, and keep what stands out.
+        """Compare the weights with those under permuted labels, and select the significant features.
 
-        ``keep_found``: what is found is kept beside the labels in a second round, in which the rows of all
-        other features are permuted against both. Only if something is found: where nothing is, the labels
-        are all that there is to permute, and the first round is exact.
+        ``keep_found``: a second round keeps the selected features aligned with the labels, and permutes the
+        rows of all others against both. If no feature was selected, there is no second round, and the first
+        one is exact.
         """
-        n_features, largest = self.table.X.shape[1], _largest(self.fitted, self.table)
+        n_features, largest = self.data.X.shape[1], _largest(self.fitted, self.data)
         if not largest < _LARGEST:
             raise ValueError(
                 f"The weights are as large as {largest:g}, and sums of squares of such numbers leave the"
@@ -320,13 +321,13 @@ class PermutationTest:
             f"The weights of {n_features} features by {seeds.size} permutations",
             "Fewer permutations or features would do.",
         )
-        places = self.exchange.places(seeds, self.table.n_samples)
+        places = self.exchange.places(seeds, self.data.n_samples)
         weights, null = self._weights(places)
         own = OwnNull.of(null)
         varies = own.varies(weights)
         if not varies.any():
             return _decision(varies, np.empty(0), np.empty(0), np.empty(0), control, level)
-        # What never varies is no part of it: neither of the pool, nor of the number of features.
+        # Features that never vary are excluded from the pool and from the number of tests.
         columns = slice(None) if varies.all() else varies
         own, weights = own.of_features(columns), weights[columns]
         observed, null = own.standardized(weights), own.standardized_null(weights, null[:, columns])
@@ -342,57 +343,57 @@ class PermutationTest:
         pvalues = _pvalues(observed, null, others) if control == "fdr" else evidence
         return _decision(varies, observed, pvalues, evidence, control, level)
 
-    # Weights by permuted labels
+    # Weights under permuted labels
 
     def _weights(
         self, places: Sequence[NDArray[np.int64]]
     ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-        """What is compared, by the labels as they are and by permuted ones."""
+        """Return the statistics under the observed and under permuted labels."""
         if self.all_at_once:
-            as_they_are = np.arange(self.table.n_samples)
-            codes = self.table.codes[np.stack([as_they_are, *places])]
+            identity = np.arange(self.data.n_samples)
+            codes = self.data.codes[np.stack([identity, *places])]
             weights = self._relabeled_rows().mean_margins(codes, np.float32)
             for _ in places:
                 self.advance()
             return weights[0], weights[1:]
-        observed = self._compared(self.fitted, self.table.X, self.table.y)
-        return observed, np.stack(self._refits([(self.table.X, self.table.y[each]) for each in places]))
+        observed = self._statistic(self.fitted, self.data.X, self.data.y)
+        return observed, np.stack(self._refits([(self.data.X, self.data.y[each]) for each in places]))
 
     @property
     def all_at_once(self) -> bool:
-        """Whether neighbors do not depend on labels, and nothing else is told: no refits are needed."""
-        fitted, table = self.fitted, self.table
-        # Class weights that follow from the sizes of classes differ where whole groups are exchanged.
+        """Whether no refits are needed: neighbors do not depend on labels, and there is no metadata."""
+        fitted, data = self.fitted, self.data
+        # Balanced class weights change where whole groups are permuted.
         resized = self.exchange.blocks is not None and isinstance(
             fitted.get_params().get("class_weight"), str
         )
         plain = (
             type(fitted) in (Relief, ReliefF)
-            and not fitted._samples
+            and not fitted._draws_anchors
             and getattr(fitted, "categorical_features", None) is None
-            and not sparse.issparse(table.X)
-            and table.ranges.finite
-            and table.sample_weight is None
-            and not table.told_to("estimator")
-            and table.n_samples <= limits.label_samples
-            # In single precision: squares must be numbers.
-            and _largest(fitted, table) < _LARGEST_SINGLE
-            and pairs_fit_on_client(table.X)
+            and not sparse.issparse(data.X)
+            and data.ranges.finite
+            and data.sample_weight is None
+            and not data.metadata_for("estimator")
+            and data.n_samples <= limits.label_samples
+            # Squares must be finite in single precision.
+            and _largest(fitted, data) < _LARGEST_SINGLE
+            and pairs_fit_on_client(data.X)
         )
         return plain and not resized and self.statistic != "margins"
 
     def _relabeled_rows(self) -> RelabeledRows:
-        weighter, table = clone(self.fitted), self.table
-        X = table.X if np.issubdtype(table.X.dtype, np.floating) else table.X.astype(np.float64)
-        rows = weighter._rows(weighter._check_fit(X, table.y))
-        return rows.relabeled(weighter._neighborhood(), weighter._class_weights)
+        weighter, data = clone(self.fitted), self.data
+        X = data.X if np.issubdtype(data.X.dtype, np.floating) else data.X.astype(np.float64)
+        engine = weighter._engine(weighter._check_fit(X, data.y))
+        return engine.relabeled(weighter._neighborhood(), weighter._class_weights)
 
     def _realigned(
         self, found: NDArray[np.bool_], places: Sequence[NDArray[np.int64]]
     ) -> list[NDArray[np.floating]]:
-        """Weights with the features that were found left beside the labels, and all others moved."""
-        X = self.table.X
-        return self._refits([(partial(_moved, X, found, each), self.table.y) for each in places])
+        """Return weights with selected features aligned with the labels, and the rows of others permuted."""
+        X = self.data.X
+        return self._refits([(partial(_permuted, X, found, each), self.data.y) for each in places])
 
     def _refits(self, tables: Sequence[tuple[Any, NDArray[Any]]]) -> list[NDArray[np.floating]]:
         names = unseeded(self.fitted)
@@ -400,15 +401,15 @@ class PermutationTest:
         fit = partial(self._refit, names)
         arguments = [(*each, int(seed)) for each, seed in zip(tables, seeds, strict=True)]
         with warnings.catch_warnings():
-            # What a weighter says of labels that mean nothing is of no use to anyone.
+            # Warnings about permuted labels are of no use.
             warnings.simplefilter("ignore")
-            weights = run_some(
+            weights = fit_members(
                 fit,
                 arguments,
                 self.advance,
                 ours=self.weighter is not None,
                 n_jobs=self.n_jobs,
-                X=self.table.X,
+                X=self.data.X,
             )
         return [each for each in weights if each is not None]
 
@@ -416,17 +417,17 @@ class PermutationTest:
         X, y, seed = argument
         samples = X() if callable(X) else X
         member = seeded_clone(self.fitted, names, seed)
-        member.fit(samples, y, **self.table.told_to("estimator"))
-        return self._compared(member, samples, y)
+        member.fit(samples, y, **self.data.metadata_for("estimator"))
+        return self._statistic(member, samples, y)
 
-    def _compared(self, fitted: Any, X: Any, y: NDArray[Any]) -> NDArray[np.float64]:
-        """The weights of a fitted estimator; times its mean margin, unless they are margins."""
-        weights = weights_of(fitted, self.table.X.shape[1])
+    def _statistic(self, fitted: Any, X: Any, y: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the statistic of a fitted estimator."""
+        weights = weights_of(fitted, self.data.X.shape[1])
         if not self._by_margins:
             return weights
-        told = self.table.told_to("estimator")
-        more = {"batches": told["batches"]} if "batches" in told else {}
-        margins = np.average(np.nan_to_num(fitted.margins(X, y, **more)), weights=self.table.sample_weight)
+        metadata = self.data.metadata_for("estimator")
+        batches = {"batches": metadata["batches"]} if "batches" in metadata else {}
+        margins = np.average(np.nan_to_num(fitted.margins(X, y, **batches)), weights=self.data.sample_weight)
         return weights * float(margins)
 
     @property
@@ -436,13 +437,13 @@ class PermutationTest:
         return hasattr(self.fitted, "margins") and not isinstance(self.weighter, (Relief, ReliefF))
 
 
-def _largest(fitted: Any, table: MetaTable) -> float:
-    """The largest weight, signs apart."""
-    return float(np.abs(weights_of(fitted, table.X.shape[1])).max())
+def _largest(fitted: Any, data: TrainingData) -> float:
+    """Return the largest absolute weight."""
+    return float(np.abs(weights_of(fitted, data.X.shape[1])).max())
 
 
 def _among(varies: NDArray[np.bool_], of_those: NDArray[Any], otherwise: Any) -> NDArray[Any]:
-    """What is known of features that vary, in its place among all."""
+    """Return values of the varying features among all features."""
     values = np.full(varies.size, otherwise, dtype=of_those.dtype)
     values[varies] = of_those
     return values
@@ -470,7 +471,7 @@ def _decision(
 def _evidence(
     observed: NDArray[np.floating], null: NDArray[np.floating], others: NDArray[np.bool_], control: str
 ) -> NDArray[np.float64]:
-    """What is compared with the level; ``others`` are the features whose weights make the null."""
+    """Return what is compared with the level; ``others``: mask of the features that form the null."""
     if control == "fdr":
         return benjamini_hochberg(_pvalues(observed, null, others))
     return step_down_maxt(observed, np.where(others, null, -np.inf))
@@ -482,8 +483,8 @@ def _pvalues(
     return pooled_pvalues(observed, null if others.all() else null[:, others])
 
 
-def _moved(X: Any, found: NDArray[np.bool_], places: NDArray[np.int64]) -> Any:
-    """The table with the rows of all features but those found in another order."""
+def _permuted(X: Any, found: NDArray[np.bool_], places: NDArray[np.int64]) -> Any:
+    """Return X with the rows of all features permuted, except for the selected ones."""
     if sparse.issparse(X):
         columns = np.concatenate([np.flatnonzero(found), np.flatnonzero(~found)])
         rows = X.tocsr()
@@ -491,9 +492,9 @@ def _moved(X: Any, found: NDArray[np.bool_], places: NDArray[np.int64]) -> Any:
         return together[:, np.argsort(columns)].asformat(X.format)
     if is_dask_table(X):
         return X.with_permuted_rows(found, places)
-    moved = X[places]
-    moved[:, found] = X[:, found]
-    return moved
+    permuted = X[places]
+    permuted[:, found] = X[:, found]
+    return permuted
 
 
 def _label_codes(y: NDArray[Any]) -> NDArray[np.int64]:

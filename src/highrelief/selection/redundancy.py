@@ -1,4 +1,4 @@
-"""Features that say the same: one of each group is kept, the second stage that Sun (2007) suggests."""
+"""Redundant features: one of each group is selected, the second stage that Sun (2007) suggests."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from sklearn.utils.validation import check_is_fitted
 from .._engine.limits import limits
 from .._engine.parameters import constraints, number, one_of
 from .._engine.threads import one_blas_thread
-from ..base.meta import MixedSingleFitWeighter, innermost, ranked_by, weights_of
+from ..base.meta import CategoricalSingleFitWeighter, innermost, ranked_by, weights_of
 from ..base.progress import watched, with_callbacks
-from ..base.selector import best_features, falling, n_features_kept
+from ..base.selector import best_features, best_first, n_selected_features
 from ..base.validation import warn_user
 
-# Groups of features that say the same, and the one of each that speaks for it.
+# Groups of redundant features, and their representatives
 
 
-#: How far apart two groups are, by how far apart their features are.
+#: Linkages: distances of groups from distances of their features.
 LINKAGES = ("complete", "average", "single")
 #: Similarities are rounded to 12 digits.
 _DISTANCE_ROUNDING = 1e-11
@@ -34,11 +34,11 @@ _DISTANCE_ROUNDING = 1e-11
 class FeatureGroups:
     """Features in groups, the group of the best feature first."""
 
-    #: (n_features,) number of its group; -1 for a feature that was not looked at.
+    #: (n_features,) index of the group; -1 for features that were not grouped.
     labels: NDArray[np.int64]
     #: (n_groups,) the best feature of each group.
     representatives: NDArray[np.int64]
-    #: (n_features,) similarity to the representative, 1 for itself; nan for what was not looked at.
+    #: (n_features,) similarity to the representative, 1 for itself; NaN for features that were not grouped.
     similarity: NDArray[np.float64]
     #: The features of each group, from the best on.
     members: list[NDArray[np.int64]]
@@ -47,18 +47,18 @@ class FeatureGroups:
 def grouped(
     similar: NDArray[np.float64], best: NDArray[np.int64], n_features: int, threshold: float, method: str
 ) -> FeatureGroups:
-    """Groups of some features: hierarchical clustering of 1 − similarity, cut at 1 − threshold.
+    """Group some features: hierarchical clustering of 1 − similarity, cut at 1 − threshold.
 
     Parameters
     ----------
     similar : (n_best, n_best) float64
         Similarities from 0 to 1.
     best : (n_best,)
-        Places of the features in the table, from the best on.
+        Places of the features in the data, from the best on.
     n_features : int
-        Features of the table.
+        Number of features of X.
     threshold : float
-        Similarity from which on features say the same.
+        Similarity from which on features are redundant.
     method : {"complete", "average", "single"}
         Whether all pairs of a group, or their mean, or a chain of them reach the threshold.
 
@@ -73,7 +73,7 @@ def grouped(
         found = fcluster(
             linkage(apart, method=method), 1.0 - threshold + _DISTANCE_ROUNDING, criterion="distance"
         )
-    # Numbered as their first, and so best, features come.
+    # In the order of their first, and so best, features.
     _, firsts, places = np.unique(found, return_index=True, return_inverse=True)
     number = np.empty(firsts.size, dtype=np.int64)
     number[np.argsort(firsts)] = np.arange(firsts.size)
@@ -90,7 +90,7 @@ def grouped(
 def grouped_until(
     wanted: int, order: NDArray[np.int64], group: Callable[[NDArray[np.int64]], FeatureGroups]
 ) -> FeatureGroups:
-    """Groups of the best ``wanted`` features, of twice as many, and so on, until there are enough groups."""
+    """Group the best ``wanted`` features, twice as many, and so on, until there are enough groups."""
     n_looked_at = wanted
     while True:
         found = group(order[:n_looked_at])
@@ -99,12 +99,12 @@ def grouped_until(
         n_looked_at *= 2
 
 
-# How much columns say the same: correlations of numbers, Cramér's V of categories.
+# Similarities of columns: correlations of numbers, Cramér's V of categories
 
 
-#: What similarity may be, of numbers.
+#: Similarities of numeric features.
 SIMILARITIES = ("pearson", "spearman")
-#: Similarities are exact to so many digits: rounding must not tell apart what is the same.
+#: Similarities are rounded to these digits, so that rounding errors do not split ties.
 DIGITS = 12
 #: A variance below this part of the mean square is rounding.
 _CORRELATION_ROUNDING = 1e-12
@@ -117,7 +117,7 @@ def similarities(
     categorical: NDArray[np.bool_] | None = None,
     sample_weight: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """How much each two columns say the same, from 0 to 1.
+    """Return the similarity of each pair of columns, from 0 to 1.
 
     |r| of two numbers, Cramér's V of two categories, each by the samples that have both; 0 for a number and a
     category, for a constant column, and for columns that are never known together.
@@ -168,7 +168,7 @@ def _correlations(
 def pearson(
     values: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Pearson's correlations of columns; nan for those that are constant."""
+    """Return Pearson's correlations of columns; NaN for constant columns."""
     if not values.shape[1]:
         return np.empty((0, 0))
     scaled, varies = _in_units_of_the_range(values)
@@ -186,12 +186,12 @@ def pearson(
 def pairwise_pearson(
     values: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Pearson's correlations of columns, each by the samples that have both; nan where they do not vary."""
+    """Return Pearson's correlations of columns over samples that have both; NaN if one is constant there."""
     known = ~np.isnan(values)
     scaled, varies = _in_units_of_the_range(values)
     weights = np.ones(len(values)) if sample_weight is None else sample_weight
     counts = np.maximum((known * weights[:, np.newaxis]).sum(axis=0), 1.0)
-    # Near 0, where the differences of sums keep their digits.
+    # Centered, so that differences of sums keep their digits.
     scaled -= np.nansum(scaled * weights[:, np.newaxis], axis=0) / counts
     scaled[~known] = 0.0
     there = known * weights[:, np.newaxis]
@@ -211,7 +211,7 @@ def pairwise_pearson(
 
 
 def _in_units_of_the_range(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Columns from 0 to 1, and which of them vary: no square overflows, and none is lost."""
+    """Return columns scaled to [0, 1], so that squares do not overflow, and the mask of those that vary."""
     known = ~np.isnan(values)
     low = np.where(known, values, np.inf).min(axis=0)
     high = np.where(known, values, -np.inf).max(axis=0)
@@ -226,7 +226,7 @@ def _in_units_of_the_range(values: NDArray[np.float64]) -> tuple[NDArray[np.floa
 def midranks(
     values: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Ranks of the known values of each column, equals share their mean; a sample counts as its copies."""
+    """Return ranks of the observed values of each column, ties averaged, under sample weights."""
     weights = np.ones(len(values)) if sample_weight is None else sample_weight
     ranks = np.full(values.shape, np.nan)
     for j, column in enumerate(values.T):
@@ -240,7 +240,7 @@ def midranks(
 def cramers_v(
     values: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    r"""Cramér's V of columns of categories, by the samples that have both; 0 where one has one level.
+    r"""Return Cramér's V of categorical columns over samples that have both; 0 if one has one level.
 
     .. math:: V^2 = \frac{1}{\min(L_i, L_j) - 1} \Bigl( \sum_{ab} \frac{N_{ab}^2}{N_{a\cdot} N_{\cdot b}}
               - 1 \Bigr)
@@ -270,8 +270,8 @@ def cramers_v(
     return np.sqrt(np.clip(squared, 0.0, 1.0))
 
 
-class RedundancyFilter(MixedSingleFitWeighter):
-    r"""Keep one feature of each group that says the same, around any selector.
+class RedundancyFilter(CategoricalSingleFitWeighter):
+    r"""Select one feature of each group of redundant features, around any selector.
 
     A weighter gives two copies of a feature the same weight, and keeps both. Sun (2007) suggests two stages:
     all features that matter first, then, among these few, those that are redundant. Here the wrapped
@@ -291,7 +291,7 @@ class RedundancyFilter(MixedSingleFitWeighter):
         number, or any estimator with ``feature_importances_`` or ``coef_`` (those above 0 count as kept). It
         is cloned, never fitted itself.
     threshold : float, default=0.9
-        Similarity, in (0, 1], from which on features say the same. 1: copies only, in whatever units and
+        Similarity, in (0, 1], from which on features are redundant. 1: copies only, in whatever units and
         whichever sign.
     similarity : {"pearson", "spearman"}, default="pearson"
         The correlation of two numbers; Spearman's is 1 also where one is a bent, but rising or falling,
@@ -307,12 +307,12 @@ class RedundancyFilter(MixedSingleFitWeighter):
         (0, 1], a share of all: so many representatives; the best so many features are grouped, twice as
         many, four times as many, until there are enough groups.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is the metric of the wrapped weighter.
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is the metric of the wrapped weighter.
     n_jobs : int or None, default=None
-        Threads of the wrapped weighter, where it names none.
+        Threads of the wrapped weighter, unless it has its own ``n_jobs``.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
 
     Attributes
     ----------
@@ -332,9 +332,9 @@ class RedundancyFilter(MixedSingleFitWeighter):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     classes_ : array of shape (n_classes,)
-        The classes, if that is what y holds.
+        The classes, if y holds class labels.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -403,18 +403,18 @@ class RedundancyFilter(MixedSingleFitWeighter):
         groups: ArrayLike | None = None,
         batches: ArrayLike | None = None,
     ) -> Self:
-        """Fit the wrapped selector, and group what it keeps.
+        """Fit the wrapped selector, and group the features it selects.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,), default=None
-            Their classes, or what else the wrapped estimator is to be told.
+            Their classes, or another target of the wrapped estimator.
         sample_weight : array-like of shape (n_samples,), default=None
-            Given to the wrapped estimator; samples count so often in the similarities too.
+            Passed to the wrapped estimator, and used in the similarities.
         groups : array-like of shape (n_samples,), default=None
-            Given to the wrapped estimator, if it takes them.
+            Passed to the wrapped estimator, if it takes them.
         batches : array-like of shape (n_samples,), default=None
             The same. Similarities are those of all samples together.
 
@@ -423,14 +423,14 @@ class RedundancyFilter(MixedSingleFitWeighter):
         self : object
             The fitted selector.
         """
-        table = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
-        told = table.told_to("estimator")
+        data = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
+        metadata = data.metadata_for("estimator")
         with watched(self, total=2) as progress:
-            member = self._told_of_categories()
-            self.estimator_ = member.fit(table.X, *([] if table.y is None else [table.y]), **told)
+            member = self._clone_for_features()
+            self.estimator_ = member.fit(data.X, *([] if data.y is None else [data.y]), **metadata)
             weights = weights_of(self.estimator_, self.n_features_in_)
             progress.advance()
-            found = self._grouped(table.X, table.sample_weight, ranked_by(self.estimator_, weights))
+            found = self._grouped(data.X, data.sample_weight, ranked_by(self.estimator_, weights))
             progress.advance()
         self.labels_, self.representatives_ = found.labels, found.representatives
         self.similarity_, self.groups_ = found.similarity, found.members
@@ -439,7 +439,7 @@ class RedundancyFilter(MixedSingleFitWeighter):
     def _grouped(
         self, X: Any, sample_weight: NDArray[np.float64] | None, ranked_by: NDArray[np.float64]
     ) -> FeatureGroups:
-        order = falling(ranked_by)
+        order = best_first(ranked_by)
 
         def group(best: NDArray[np.int64]) -> FeatureGroups:
             return group_features(
@@ -453,8 +453,8 @@ class RedundancyFilter(MixedSingleFitWeighter):
             )
 
         if self.n_features_to_select is None:
-            return group(order[_kept(self.estimator_, ranked_by)[order]])
-        wanted = n_features_kept(self.n_features_to_select, order.size)
+            return group(order[_selected(self.estimator_, ranked_by)[order]])
+        wanted = n_selected_features(self.n_features_to_select, order.size)
         found = grouped_until(wanted, order, group)
         n_groups = found.representatives.size
         if n_groups < wanted:
@@ -467,21 +467,21 @@ class RedundancyFilter(MixedSingleFitWeighter):
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
+        support = np.zeros(self.n_features_in_, dtype=bool)
         if self.n_features_to_select is None:
-            mask[self.representatives_] = True
-            # After a fit that looked further down the ranking.
-            kept = _kept(self.estimator_, self.feature_weights_)
-            both = mask & kept
-            return both if both.any() or not kept.any() else mask
-        wanted = n_features_kept(self.n_features_to_select, self.n_features_in_)
+            support[self.representatives_] = True
+            # The fit may have grouped more features.
+            selected = _selected(self.estimator_, self.feature_weights_)
+            both = support & selected
+            return both if both.any() or not selected.any() else support
+        wanted = n_selected_features(self.n_features_to_select, self.n_features_in_)
         if wanted > self.representatives_.size and np.any(self.labels_ == -1):
             raise ValueError(
                 f"n_features_to_select={self.n_features_to_select!r} is more than the"
                 f" {self.representatives_.size} groups of the features that fit looked at: fit again."
             )
-        mask[self.representatives_[:wanted]] = True
-        return mask
+        support[self.representatives_[:wanted]] = True
+        return support
 
     @property
     def _ranked_by(self) -> NDArray[np.float64]:
@@ -498,7 +498,7 @@ def group_features(
     categorical: NDArray[np.bool_] | None = None,
     sample_weight: NDArray[np.float64] | None = None,
 ) -> FeatureGroups:
-    """Group some features of a table, given from the best on; see :class:`RedundancyFilter`."""
+    """Group some features of X, given from the best on; see :class:`RedundancyFilter`."""
     if best.size > limits.max_grouped_features:
         raise ValueError(
             f"{best.size:,} features would be grouped, each compared with each other; at most"
@@ -511,8 +511,8 @@ def group_features(
     return grouped(similar, best, X.shape[1], threshold, linkage)
 
 
-def _kept(fitted: Any, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which features a fitted estimator keeps, perhaps none; those above 0 where it does not select."""
+def _selected(fitted: Any, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return the mask of the features that a fitted estimator selects; of positive weight if it does not."""
     inside = innermost(fitted)
     if hasattr(inside, "get_support"):
         mask = np.asarray(inside.get_support())

@@ -1,4 +1,4 @@
-r"""Stability selection: features that nearly every half of the samples puts among the best.
+r"""Stability selection: features that are among the best in nearly every half of the samples.
 
 Of B pairs of halves that share no sample, each half is weighed by itself and names its q best features. What
 is kept is named by a share of at least τ of all 2B halves. How large τ must be follows from how many features
@@ -26,10 +26,10 @@ from ..base.resampling import SEEDS
 from ..base.validation import warn_user
 from .halves import HalfFits, Pair, PairedFits, fits_to_halves, members
 
-# The heaviest tail that an r-concave distribution of a given mean can have.
+# The heaviest tail of an r-concave distribution of a given mean
 
 
-#: Where the offset a of the extremal distributions is looked for.
+#: Range in which the offset a of the extremal distributions is searched.
 _OFFSETS = (1e-9, 1e9)
 _BISECTIONS = 60
 #: Points between two lengths of the support at which the tail is tried before the best place is narrowed
@@ -40,7 +40,7 @@ _GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
 
 def concave_tails(mean: float, n_steps: int, r: float) -> NDArray[np.float64]:
-    r"""Largest P(X ≥ t/n) of any r-concave X on {0, 1/n, …, 1} with a mean of at most ``mean``, for all t.
+    r"""Return the largest P(X ≥ t/n) of r-concave X on {0, 1/n, …, 1} with a mean of at most ``mean``.
 
     A distribution f on the points 0, 1, …, n is r-concave, r < 0, if its support has no gaps and f^r is
     convex there. The larger r, the faster its tails fall; r → −∞ leaves it unimodal. The tail beyond t >
@@ -107,7 +107,7 @@ class _Walk:
         return cls(mean, power, lengths, _log_offsets(lengths, mean, power))
 
     def all_tails(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
-        """P(X ≥ t) at each place (rows), for t = 0, …, n."""
+        """Return P(X ≥ t) at each point (rows), for t = 0, …, n."""
         points = np.arange(self.lengths[-1] + 1)
         last = np.floor(places)[:, np.newaxis]
         f = _shape(np.interp(places, self.lengths, self.log_offsets), points, self.power)
@@ -117,7 +117,7 @@ class _Walk:
         return np.asarray(1.0 - scale[:, np.newaxis] * below)
 
     def tails(self, places: NDArray[np.float64], points: NDArray[np.int64]) -> NDArray[np.float64]:
-        """P(X ≥ t) at a place for each t."""
+        """Return P(X ≥ t) at a point for each t."""
         return self.all_tails(places)[np.arange(points.size), points]
 
 
@@ -135,14 +135,14 @@ def _log_offsets(lengths: NDArray[np.int64], mean: float, power: float) -> NDArr
 
 
 def _shape(log_a: NDArray[np.float64], points: NDArray[np.int64], power: float) -> NDArray[np.float64]:
-    """(a + i)^power over a^power."""
+    """Return (a + i)^power over a^power."""
     return np.asarray((1.0 + points / np.exp(log_a)[:, np.newaxis]) ** power)
 
 
 def _narrowed(
     walk: _Walk, points: NDArray[np.int64], low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The largest tails between two places, by golden sections."""
+    """Return the largest tails between two points, by golden section search."""
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_left, at_right = walk.tails(left, points), walk.tails(right, points)
     for _ in range(_NARROWINGS):
@@ -157,9 +157,9 @@ def _narrowed(
 
 __all__ = ["Decision", "decide_by_stability"]
 
-#: What may be taken for granted of the selection probabilities of null features.
+#: Assumptions about the selection probabilities of null features.
 ASSUMPTIONS = ("r-concave", "unimodal", None)
-#: Pairs of halves, where the user does not say.
+#: Default number of pairs of halves.
 N_PAIRS = 50
 #: The most that τ may be with a q that was not asked for: the upper end of what Meinshausen and Bühlmann
 #: (2010) recommend. A larger q finds more features if many are real, and asks for more agreement.
@@ -270,7 +270,7 @@ def decide_by_stability(
 
 
 def decided(counts: NDArray[np.int64], bounds: NDArray[np.float64], control: str, level: float) -> Decision:
-    """Cut at the least share that keeps to the level.
+    """Select at the smallest selection probability that respects the level.
 
     Parameters
     ----------
@@ -289,10 +289,10 @@ def decided(counts: NDArray[np.int64], bounds: NDArray[np.float64], control: str
     n_pairs = bounds.size
     shares = counts / (2 * n_pairs)
     least = np.arange(n_pairs + 1, 2 * n_pairs + 1)
-    kept = (counts >= least[:, np.newaxis]).sum(axis=1)
+    n_selected = (counts >= least[:, np.newaxis]).sum(axis=1)
     rates, qvalues = bounds, None
     if control == "fdr":
-        rates = np.divide(bounds, kept, out=np.full(n_pairs, np.inf), where=kept > 0)
+        rates = np.divide(bounds, n_selected, out=np.full(n_pairs, np.inf), where=n_selected > 0)
         best = np.minimum.accumulate(np.concatenate([np.full(n_pairs + 1, 1.0), rates]))
         qvalues = best[counts]
     reached = np.flatnonzero(rates <= level)
@@ -300,7 +300,7 @@ def decided(counts: NDArray[np.int64], bounds: NDArray[np.float64], control: str
     return Decision(shares >= threshold, shares, None, qvalues, shares, float(threshold))
 
 
-# How many null features are kept
+# Bounds of the number of selected null features
 
 
 def expected_false(
@@ -349,7 +349,7 @@ def expected_false(
 
 @lru_cache(maxsize=1000)
 def _concave_bounds(p: int, q: int, n_pairs: int) -> tuple[float, ...]:
-    """Kept: they depend on no data, and take as long as small fits."""
+    """Return cached bounds: they do not depend on data, and take as long as small fits."""
     if q >= p:
         return (float(p),) * n_pairs
     of_pairs = concave_tails((q / p) ** 2, n_pairs, -1 / 2)[1:]
@@ -360,7 +360,7 @@ def _concave_bounds(p: int, q: int, n_pairs: int) -> tuple[float, ...]:
 def _checked_size(
     n_best: int | None, n_features: int, bound: Callable[[int], NDArray[np.float64]], level: float
 ) -> int:
-    """How many features a half names, if possible so few that some τ keeps to the level."""
+    """Return the number of features selected in a half, small enough that some τ respects the level."""
     possible = bool(bound(1)[-1] <= level)
     if n_best is not None:
         check_count("n_best", n_best, at_most=n_features, of="features of X")
@@ -382,7 +382,7 @@ def _checked_size(
 
 
 def usual_size(n_features: int, bound: Callable[[int], NDArray[np.float64]], level: float) -> int:
-    """The largest q with which a τ of at most 0.9 keeps to the level; at least 1.
+    """Return the largest q with which a τ of at most 0.9 respects the level; at least 1.
 
     Parameters
     ----------
@@ -407,7 +407,7 @@ def usual_size(n_features: int, bound: Callable[[int], NDArray[np.float64]], lev
 
 
 def _largest(n_features: int, suits: Callable[[int], bool]) -> int:
-    """The largest q below n_features that suits, 0 if none does; those that do come first."""
+    """Return the largest suitable q below n_features by bisection; 0 if none is suitable."""
     low, high = 0, n_features
     while high - low > 1:
         middle = (low + high) // 2
@@ -415,11 +415,11 @@ def _largest(n_features: int, suits: Callable[[int], bool]) -> int:
     return low
 
 
-# Which features a half names
+# Selection in a half
 
 
 def named(scores: NDArray[np.float64], q: int, random: np.random.RandomState) -> NDArray[np.bool_]:
-    """The q best of each row, lots drawn among equals for the last places; never those at −inf."""
+    """Return the mask of the q best of each row, ties broken at random; never those at −inf."""
     shares = members(HalfFits(scores, 0), q)
     chosen = shares == 1.0
     for row in np.flatnonzero(np.any((shares > 0.0) & ~chosen, axis=1)):
@@ -429,15 +429,15 @@ def named(scores: NDArray[np.float64], q: int, random: np.random.RandomState) ->
 
 
 def _scores(fitted: Any, n_features: int) -> NDArray[np.float64]:
-    """What a fitted estimator ranks the features by; −inf for those of a weight that is not > 0."""
+    """Return the values by which a fitted estimator ranks features; −inf for weights that are not > 0."""
     weights = weights_of(fitted, n_features)
     return np.where(weights > 0.0, ranked_by(fitted, weights), -np.inf)
 
 
 class _PairFits(PairedFits):
-    """Fits to pairs of halves of one distribution."""
+    """Fits to disjoint pairs of halves."""
 
-    _ask = staticmethod(_scores)
+    _member_values = staticmethod(_scores)
 
     def _pair(
         self, random: np.random.RandomState, codes: NDArray[np.int64], groups: NDArray[np.int64] | None
@@ -446,7 +446,7 @@ class _PairFits(PairedFits):
 
 
 def equal_halves(random: np.random.RandomState, codes: NDArray[np.int64], together: bool) -> Pair:
-    """Places of two halves with ⌊n_c/2⌋ samples of each class c; or ⌊G/2⌋ of G groups, kept ``together``."""
+    """Return two halves with ⌊n_c/2⌋ samples of each class c, or ⌊G/2⌋ of G groups, kept ``together``."""
     side = np.full(codes.size, -1)
     if together:
         order = random.permutation(int(codes.max()) + 1)

@@ -1,4 +1,4 @@
-"""Variance reduction: samples whose margin vectors lie among the others count more."""
+"""Variance reduction: samples are weighted by the distances of their margin vectors."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from .._engine.neighbors import Neighborhood
 from .._engine.parameters import constraints, count, optional
 from .._engine.scaling import feature_scaling
 from .._engine.threads import one_blas_thread
-from ..base.meta import MetaTable, SingleFitWeighter, weights_of
+from ..base.meta import SingleFitWeighter, weights_of
 from ..base.progress import watched, with_callbacks
 from ..base.selector import WeighterTags
-from ..base.validation import assert_all_finite, check_spans, scaled_rows, working_memory
+from ..base.training_data import Samples, TrainingData, choose_engine, column_ranges, working_memory
+from ..base.validation import assert_all_finite, check_spans
 from ..methods.lmba import Lmba
 
-#: Neighbors in a margin vector, where the wrapped estimator has no number of its own.
+#: Neighbors in a margin vector, if the wrapped estimator has no ``n_neighbors``.
 _N_NEIGHBORS = 10
-#: Features that are not scaled may span so much, or the inverse of it.
+#: Largest range of unscaled features; its inverse is the smallest.
 _WIDEST = 1e290
 
 
 class VarianceReduction(SingleFitWeighter):
-    r"""Weigh samples by how near their margin vectors are to the others, then features by the samples.
+    r"""Weight samples by the distances of their margin vectors, then compute feature weights under these.
 
     .. math:: z_n = \sum_{j=1}^{k} |x_n - \mathrm{NM}_j(x_n)| - |x_n - \mathrm{NH}_j(x_n)|, \qquad
               s_n \propto \Bigl( \frac{1}{N - 1} \sum_{m \ne n} \|z_n - z_m\|_2 \Bigr)^{-1}, \quad
               \sum_n s_n = 1
 
     NH and NM are the k nearest hits and misses (of all other classes) by the Manhattan distance; of fewer
-    than k, their mean is taken k times. A sample whose margin vector lies far from the others moves the
-    weights of the features most when it comes or goes, and counts least. The wrapped estimator gets the
-    ``sample_weight`` N·s_n; :class:`Lmba`, which takes none, steps of the length N·s_n instead of 1.
+    than k, the mean counts k times. A sample whose margin vector is far from the others has the largest
+    influence on the feature weights, and gets the lowest weight. The wrapped estimator gets the
+    ``sample_weight`` N·s_n; :class:`Lmba`, which has none, gets steps of length N·s_n instead of 1.
 
-    For the weighters of this package a ``sample_weight`` above 1 is a number of copies: some of the sample is
-    a hit of itself, at distance 0.
+    In the weighters of this package a sample of weight above 1 is a hit of itself, at distance 0.
 
     Parameters
     ----------
@@ -51,15 +51,15 @@ class VarianceReduction(SingleFitWeighter):
     n_neighbors : int or None, default=None
         k, the hits and misses of a margin vector; None: that of the wrapped estimator, or 10 if it has none.
     n_features_to_select : int, float or None, default=None
-        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
-        share.
+        None selects every feature of positive weight, at least one; an int is the number of features, a float
+        in (0, 1] a fraction of them.
     weighted : bool, "manhattan" or "euclidean", default=False
-        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
-        for "euclidean"; True is the metric of the wrapped weighter.
+        Whether ``transform`` scales the selected columns and multiplies them by max(weight, 0), or its square
+        root for "euclidean"; True is the metric of the wrapped weighter.
     n_jobs : int or None, default=None
-        Threads of the margin vectors, and of the wrapped weighter where it names none.
+        Threads of the margin vectors, and of the wrapped weighter unless it has its own ``n_jobs``.
     verbose : int, default=0
-        1 shows progress on long work.
+        1 shows the progress of long fits.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class VarianceReduction(SingleFitWeighter):
     feature_importances_ : array of shape (n_features,)
         max(weight, 0).
     ranking_ : array of shape (n_features,)
-        1 = best; equal weights share the lowest number.
+        1 = best; equal weights have the lowest of their ranks.
     classes_ : array of shape (n_classes,)
         The classes.
     n_features_in_, feature_names_in_
@@ -136,16 +136,16 @@ class VarianceReduction(SingleFitWeighter):
                 f" categorical_features={chosen!r} must be None."
             )
 
-    def _checked(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> tuple[Any, Any]:
-        """As any meta-estimator; but margin vectors need all values, whatever the wrapped estimator takes."""
-        samples, target = super()._checked(X, y, reset=reset, min_samples=min_samples)
-        if sparse.issparse(samples):
+    def _validate_samples(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> Samples:
+        # Margin vectors need all values, whatever the wrapped estimator supports.
+        samples = super()._validate_samples(X, y, reset=reset, min_samples=min_samples)
+        if sparse.issparse(samples.X):
             raise TypeError(
                 "VarianceReduction does not support sparse X: it compares dense rows. Use X.toarray(), if it"
                 " fits into memory."
             )
-        assert_all_finite(samples, input_name="X", estimator_name=type(self).__name__)
-        return samples, target
+        assert_all_finite(samples.X, input_name="X", estimator_name=type(self).__name__)
+        return samples
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> Self:
@@ -158,60 +158,62 @@ class VarianceReduction(SingleFitWeighter):
         y : array-like of shape (n_samples,)
             Their classes.
         batches : array-like of shape (n_samples,), default=None
-            Handed on to the fit of ``estimator``, if that takes them; the neighbors in the margin vectors
-            are then where its ``batch_neighbors`` says, too.
+            Passed to the fit of ``estimator``, if that takes them; the neighbors in the margin vectors are
+            then as its ``batch_neighbors`` determines, too.
 
         Returns
         -------
         self : object
             The fitted meta-estimator.
         """
-        table = self._check_fit(X, y, batches=batches)
-        self._check_classes(table.y)
+        data = self._check_fit(X, y, batches=batches)
+        self._check_classes(data.y)
         with watched(self, total=2) as progress:
-            self.sample_weights_ = nearness_shares(self._margin_vectors(table))
+            self.sample_weights_ = nearness_shares(self._margin_vectors(data))
             progress.advance()
-            self.estimator_ = self._fitted_member(table)
+            self.estimator_ = self._fitted_member(data)
             progress.advance()
         return self._set_weights(weights_of(self.estimator_, self.n_features_in_))
 
-    def _fitted_member(self, table: MetaTable) -> Any:
-        """The wrapped estimator, fitted with the weights of the samples."""
+    def _fitted_member(self, data: TrainingData) -> Any:
+        """Return the wrapped estimator, fitted with the sample weights."""
         member = self._clone_for_all()
         if isinstance(member, Lmba):
-            return member._fit_with_steps(table.X, table.y, self.sample_weights_)
+            return member._fit_with_steps(data.X, data.y, self.sample_weights_)
         n_samples = self.sample_weights_.size
-        told = table.told_to("estimator")
-        return member.fit(table.X, table.y, sample_weight=n_samples * self.sample_weights_, **told)
+        metadata = data.metadata_for("estimator")
+        return member.fit(data.X, data.y, sample_weight=n_samples * self.sample_weights_, **metadata)
 
-    def _margin_vectors(self, table: MetaTable) -> NDArray[np.float64]:
-        """z_n/k."""
+    def _margin_vectors(self, data: TrainingData) -> NDArray[np.float64]:
+        """Return z_n/k."""
         k = getattr(self.estimator, "n_neighbors", None) if self.n_neighbors is None else self.n_neighbors
         if not isinstance(k, Integral):
             k = _N_NEIGHBORS
-        return self._scaled_rows(table).nearest(Neighborhood(int(k), pooled=True)).rows()
+        return self._margin_engine(data).nearest(Neighborhood(int(k), pooled=True)).rows()
 
-    def _scaled_rows(self, table: MetaTable) -> Engine:
-        """The samples, scaled as the wrapped weighter does, or to [0, 1] if it has no scaling."""
+    def _margin_engine(self, data: TrainingData) -> Engine:
+        """Return the engine for the samples, scaled as in the wrapped weighter, or else to [0, 1]."""
         weighter = self._weighter
         if weighter is None:
-            X = np.asarray(table.X, dtype=np.float64)
-            numbers = MetaTable(X, table.codes, None, table.kept, None, y=table.y)
-            return scaled_rows(numbers, feature_scaling(X, "range", None), self._n_threads, working_memory())
-        batches = table.told_to("estimator").get("batches")
+            X = np.asarray(data.X, dtype=np.float64)
+            ranges = column_ranges(X)
+            numeric = replace(data, X=X, sample_weight=None, known_ranges=ranges)
+            scaling = feature_scaling(X, "range", None)
+            return choose_engine(numeric, scaling, self._n_threads, working_memory())
+        batches = data.metadata_for("estimator").get("batches")
         if batches is not None:
             batch_constraint = weighter._batch_constraint(
-                batches, np.ones(table.n_samples, dtype=bool), table.X
+                batches, np.ones(data.n_samples, dtype=bool), data.X
             )
-            return weighter._rows(replace(table, batch_constraint=batch_constraint))
-        if weighter.scale is None and (table.ranges.low < table.ranges.high).any():
-            check_spans(table.ranges, _WIDEST, 1.0 / _WIDEST)
-        return scaled_rows(table, self._scaling, self._n_threads, working_memory())
+            return weighter._engine(replace(data, batch_constraint=batch_constraint))
+        if weighter.scale is None and (data.ranges.low < data.ranges.high).any():
+            check_spans(data.ranges, _WIDEST, 1.0 / _WIDEST)
+        return choose_engine(data, self._scaling, self._n_threads, working_memory())
 
 
 def nearness_shares(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1/(mean Euclidean distance to the other vectors), divided by their sum (Han and Yu 2010)."""
-    # In units in which squares are numbers, and near 0, where their differences keep their digits.
+    """Return 1/(mean Euclidean distance to the other vectors), divided by their sum (Han and Yu 2010)."""
+    # In units in which squares are finite, and centered, so that differences keep their digits.
     largest = float(np.abs(vectors).max(initial=0.0))
     vectors = np.ldexp(vectors, -int(np.frexp(largest)[1]))
     vectors -= vectors.mean(axis=0)

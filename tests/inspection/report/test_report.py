@@ -41,7 +41,7 @@ from highrelief import (
     VarianceReduction,
     report,
 )
-from highrelief.base.progress import watching
+from highrelief.base.progress import listening
 from highrelief.catalog import METHODS, WRAPPERS, address, as_text, references
 from highrelief.datasets import flip_labels, make_twonorm, make_waveform, make_xor
 from highrelief.inspection.report.diagnostics import RankSpread, n_best, stability
@@ -380,7 +380,7 @@ def test_progress_is_told(capsys):
     told, outside = [], []
     report(model, X, y, resamples=4, progress=lambda done, total: told.append((done, total)))
     assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
-    with watching(lambda done, total: outside.append((done, total))):
+    with listening(lambda done, total: outside.append((done, total))):
         contents(model, X, y, resamples=4)
     assert outside == told
     report(model, X, y, resamples=4)

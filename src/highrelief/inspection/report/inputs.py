@@ -18,10 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from ... import __version__
 from ..._engine.cached_property import cached_property
 from ..._engine.categories import MISSING, level_codes
-from ...base.abilities import categories_parameter, takes_measurements, takes_missing
-from ...base.categorical import chosen_features
+from ...base.categorical import categorical_mask
 from ...base.meta import fit_inside
-from ...base.selector import WeightSelector
+from ...base.selector import WeightSelector, categories_parameter, takes_continuous_target, takes_missing
 from ...base.validation import check_array, check_classification_targets, plain
 from ...catalog import address, as_text, references
 from .contents import Origin, Reference
@@ -40,7 +39,7 @@ def categorical_places(estimator: Any, X: Any) -> list[int]:
     if categories is None:
         return []
     table = X if hasattr(X, "columns") else np.asarray(X)
-    return np.flatnonzero(chosen_features(categories, table, getattr(table, "columns", None))).tolist()
+    return np.flatnonzero(categorical_mask(categories, table, getattr(table, "columns", None))).tolist()
 
 
 def encode_categories(X: Any, places: Sequence[int]) -> tuple[Any, Levels]:
@@ -211,7 +210,7 @@ def report_inputs(
         raise ValueError(
             f"X has {len(values):,} samples and y {len(labels):,}; report needs a label for each."
         )
-    continuous_target = takes_measurements(estimator)
+    continuous_target = takes_continuous_target(estimator)
     if continuous_target:
         labels = check_array(labels, ensure_2d=False, dtype=np.float64, input_name="y", estimator="report")
         classes, codes = np.array(TERTILES), tertiles(labels)

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._engine.cached_property import cached_property
-from ...base.abilities import stays_within_batches, weighs_classes
-from ...base.progress import terminal_line, watching
+from ...base.progress import listening, terminal_line
+from ...base.selector import stays_within_batches, weighs_classes
 from ...base.validation import refuse_dask
 from ...catalog import METHODS
 from ...io.cells import counted
@@ -227,11 +227,11 @@ def _page(kind: type) -> Callable[[Any], str]:
 def _progress_shown(progress: bool | Callable[[int, int], None]) -> Iterator[None]:
     """Report the progress of the fits inside to the callable or to the terminal."""
     if callable(progress):
-        with watching(progress):
+        with listening(progress):
             yield
     # A program without console has no stderr.
     elif progress and ((sys.stderr is not None and sys.stderr.isatty()) or "ipykernel" in sys.modules):
-        with terminal_line("report") as line, watching(line):
+        with terminal_line("report") as line, listening(line):
             yield
     else:
         yield
