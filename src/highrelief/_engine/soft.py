@@ -1,7 +1,8 @@
 """Soft neighborhoods and margins under them (Sun 2007): a reduction of distances by softmax(−d/σ).
 
 :class:`PairwiseDistances` and :class:`WeightedPairs`, its passes under weights, are what a backend offers.
-:class:`SoftNeighborhoods` computes the probabilities P_h, P_m, P_o and the mean margin ν = (1/N) Σ_n γ_n (Σ_i P_m|x_n − x_i| − Σ_i P_h|x_n − x_i|).
+:class:`SoftNeighborhoods` computes the probabilities P_h, P_m, P_o and the mean margin
+ν = (1/N) Σ_n γ_n (Σ_i P_m|x_n − x_i| − Σ_i P_h|x_n − x_i|).
 :class:`ActiveSetMargins` computes margins of single samples under weights of which few are not 0.
 """
 
