@@ -36,7 +36,7 @@ def distance_pass(X: NDArray[np.floating]) -> Callable[[], Matrix]:
     # A column is laid out from whichever end is nearer to its values; the distances are the same.
     values, sums, far = table.X, table.row_sums, soft.masked_distance(X.dtype)
     weights = np.ones(values.shape[1], X.dtype)
-    correction = MissingCorrection.of(table).arrays  # nothing is missing
+    correction = MissingCorrection.of(table).under(np.ones(n_features))  # nothing is missing
     tile = distances.TILE
     tiles = packing.aligned_zeros((table.n_tiles, tile, tile), X.dtype)
 
@@ -50,8 +50,8 @@ def distance_pass(X: NDArray[np.floating]) -> Callable[[], Matrix]:
         return D[:n_samples, :n_samples]
 
     def run() -> Matrix:
-        reach = (table.batches, table.within)
-        soft.fill_distances(values, weights, sums, correction, far, *reach, 0, table.n_tiles, tiles)
+        batches = (table.batches, table.within)
+        soft.fill_distances(values, weights, sums, correction, far, *batches, 0, table.n_tiles, tiles)
         return Matrix(lay_out)
 
     return run

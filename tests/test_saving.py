@@ -360,7 +360,7 @@ class TestWhatIsRefused:
         """Compiled code would read, or write, beside its arrays."""
         fitted = (
             clone(estimator).partial_fit(X, Y)
-            if hasattr(estimator, "_take_in")
+            if hasattr(estimator, "_learn_batch")
             else clone(estimator).fit(X, Y)
         )
         spoil(fitted)
@@ -449,7 +449,7 @@ def test_no_changed_array_ends_the_process(name, tmp_path):
     """One array of the file after another: it is refused, or used without reading beside it."""
     estimator = CASES[name]()
     target = X[:, 0] + Y if type(estimator).__name__ == "RReliefF" else Y
-    fitted = estimator.partial_fit(X, Y) if hasattr(estimator, "_take_in") else estimator.fit(X, target)
+    fitted = estimator.partial_fit(X, Y) if hasattr(estimator, "_learn_batch") else estimator.fit(X, target)
     path = highrelief.save(fitted, tmp_path / "model.skops")
     with zipfile.ZipFile(path) as archive:
         parts = {each: archive.read(each) for each in archive.namelist()}

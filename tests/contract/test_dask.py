@@ -31,7 +31,13 @@ def takes_dask(entry):
     """Whether the estimator, and what it is wrapped around, work where a table lies."""
     estimator = entry.make()
     both = estimator, getattr(estimator, "estimator", estimator)
-    return all(getattr(each, "_refuses_dask", "not asked") is None for each in both)
+    return all(refusal(each) is None for each in both)
+
+
+def refusal(estimator):
+    """Why an estimator does not take Dask collections; None: it does."""
+    asked = getattr(estimator, "_dask_refusal", None)
+    return getattr(estimator, "_refuses_dask", "not asked") if asked is None else asked()
 
 
 taking_dask = over_entries(takes_dask)
