@@ -137,17 +137,17 @@ def counted(case: Case, client: Any) -> Counted:
     shared = [0.0]
     plugin.watch(scheduler)
     before = _sent(client)
-    share = Executor.share
+    broadcast = Executor.broadcast
 
-    def weighed(executor: Executor, value: Any) -> Any:
+    def counting(executor: Executor, value: Any) -> Any:
         shared[0] += _weight(value)
-        return share(executor, value)
+        return broadcast(executor, value)
 
-    Executor.share = weighed  # type: ignore[method-assign]
+    Executor.broadcast = counting  # type: ignore[method-assign]
     try:
         fit(case, lazy, y)
     finally:
-        Executor.share = share  # type: ignore[method-assign]
+        Executor.broadcast = broadcast  # type: ignore[method-assign]
         scheduler.remove_plugin("count tasks")
     names = {worker: k for k, worker in enumerate(client.ncores())}
     places = [names[plugin.places[key]] for key in sorted(plugin.places)]

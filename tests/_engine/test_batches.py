@@ -310,12 +310,12 @@ def test_lists_of_neighbors_in_bands_of_rows(neighbors, counted, pooled):
     rows = weighter._engine(weighter._check_fit(X, y, s, batches))
     among = Neighborhood(3, pooled=pooled)
     search = rows.nearest(among)
-    assert search._search._way == "bands"
-    whole = search.rows()
+    assert search._search._order == "bands"
+    whole = search.margins()
     some = np.arange(0, len(whole), 7)
     few = rows.nearest(among, some)
-    assert few._search._way == "rows"
-    np.testing.assert_allclose(whole[some], few.rows()[some], atol=1e-12)
+    assert few._search._order == "rows"
+    np.testing.assert_allclose(whole[some], few.margins()[some], atol=1e-12)
     assert np.abs(whole).max() > 0.0
 
 

@@ -94,7 +94,7 @@ class TestNearestMargins:
         rows = local_rows(X, y, s)
         among = Neighborhood(k, metric, rank_decay=rank_decay)
         expected = oracles.relieff_rows(X, y, k, metric, rank_decay=rank_decay, s=s)
-        np.testing.assert_allclose(rows.nearest(among).rows(), expected, atol=1e-12)
+        np.testing.assert_allclose(rows.nearest(among).margins(), expected, atol=1e-12)
         mean = np.average(expected, axis=0, weights=s)
         np.testing.assert_allclose(rows.nearest(among).mean(), mean, atol=1e-12)
 
@@ -124,7 +124,7 @@ class TestNearestMargins:
         # 0.1 + 0.2 and 0.3 differ in the last digit; three rows stand at that distance from the first.
         X = np.array([[0.0, 0.0], [0.1, 0.2], [0.3, 0.0], [0.0, 0.3], [1.0, 1.0], [0.9, 1.0]])
         y = np.array([0, 0, 0, 0, 1, 1])
-        rows = local_rows(X, y).nearest(Neighborhood(1)).rows()
+        rows = local_rows(X, y).nearest(Neighborhood(1)).margins()
         hit = np.array([0.1 + 0.3 + 0.0, 0.2 + 0.0 + 0.3]) / 3
         miss = np.array([0.9, 1.0])
         np.testing.assert_allclose(rows[0], miss - hit, atol=1e-15)

@@ -23,7 +23,7 @@ from .._engine.engine import Engine
 from .._engine.labelings import Pairs, RelabeledRows, added_distances, summed_pairs
 from .._engine.layout import Layout, Packed
 from .._engine.missing_pairs import MissingCorrection
-from .._engine.nearest import NearestPass, NeighborMargins, SampleMargins
+from .._engine.nearest import NearestPass, NeighborMargins, SampleMargins, mean_gaps
 from .._engine.neighbors import (
     METRICS,
     NearestK,
@@ -52,7 +52,7 @@ from .._engine.search import (
     Report,
     choose_distances,
     exact_distances,
-    nothing,
+    no_report,
     padded_rows,
 )
 from .._engine.soft import (
@@ -204,7 +204,7 @@ class ColumnBlocks(TableBlocks):
         """The layout, and the blocks."""
         ranges = self.table.ranges
         assert ranges is not None
-        layout = self.executor.share(self.layout)
+        layout = self.executor.broadcast(self.layout)
         values = [layout]
         self.executor.locate(self.source.blocks)
         for X, (a, b) in zip(self.source.blocks, self.bounds, strict=True):
@@ -226,7 +226,7 @@ class ColumnBlocks(TableBlocks):
         self, function: Callable[..., NDArray[Any]], *arguments: Any, n_rows: int, shared: Any = None
     ) -> ColumnMatrix:
         """Return the results of a function of each block as a matrix that the workers store."""
-        last = self.share(shared)
+        last = self.broadcast(shared)
         tasks = [
             self.task(function, block, last, *arguments, allow_other_workers=True) for block in self.blocks
         ]
@@ -247,7 +247,7 @@ _SHARE_OF_MEMORY = 0.25
 
 Kind = type[QuantizedDistances] | type[ProductDistances] | type[TileDistances]
 #: Distances of rows to all over some columns, and their error terms.
-Share = tuple[NDArray[Any], NDArray[np.float64]]
+PartialDistances = tuple[NDArray[Any], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -305,7 +305,7 @@ class ColumnSearch(NeighborSearch):
         """Number of times that a search reports progress."""
         return 1
 
-    def neighbors(self, report: Report = nothing) -> Iterator[Neighbors]:
+    def neighbors(self, report: Report = no_report) -> Iterator[Neighbors]:
         """Yield the neighbors of all anchors that have a hit, gathered on the client."""
         (neighbors,) = self._blocks.executor.compute(lambda: [self.neighbor_lists()])
         report()
@@ -320,8 +320,8 @@ class ColumnSearch(NeighborSearch):
         executor, blocks = self._blocks.executor, self._blocks.blocks
         anchors = np.flatnonzero(self._chosen)
         if not anchors.size:
-            return executor.share(ColumnNeighborLists(self._among, self._anchors, ()))
-        query = executor.share(self._query(padded_rows(anchors) if self._way == "rows" else None))
+            return executor.broadcast(ColumnNeighborLists(self._among, self._anchors, ()))
+        query = executor.broadcast(self._query(padded_rows(anchors) if self._order == "rows" else None))
         shares = reduce_to_fan_in(self._distance_shares(query), sum_arrays)
         candidates = executor.materialize_if_local(delayed(_candidates, pure=False)(query, shares))
         if not self._nearest.needs_exact:
@@ -352,14 +352,14 @@ class ColumnSearch(NeighborSearch):
             chains = [self._at_a_time(*each) for each in executor.group_by_worker(blocks)]
         else:
             chains = [[[i]] for i in range(len(blocks))]
-        share = delayed(_share, pure=False)
+        add_blocks = delayed(_partial_distances, pure=False)
         ends: list[Delayed] = []
         for chain in chains:
             total: Any = None
             for which in chain:
                 plans = None if plan is None else [plan.of_columns(*bounds[i]) for i in which]
                 with executor.pinned_to(blocks[which[0]]):
-                    total = share(total, [blocks[i] for i in which], plans, query)
+                    total = add_blocks(total, [blocks[i] for i in which], plans, query)
             ends.append(total)
         return ends
 
@@ -379,9 +379,9 @@ class ColumnSearch(NeighborSearch):
 
 
 @exclusive_on_worker
-def _share(
-    before: Share | None, blocks: list[ColumnBlock], plans: list[Plan] | None, query: NeighborQuery
-) -> Share:
+def _partial_distances(
+    before: PartialDistances | None, blocks: list[ColumnBlock], plans: list[Plan] | None, query: NeighborQuery
+) -> PartialDistances:
     """Return the contribution of some blocks to the distances of rows to all, plus that of earlier ones."""
     n_rows, rows = blocks[0].table.n_rows, query.rows
     D = distance_array(n_rows if rows is None else rows.size, n_rows)
@@ -409,7 +409,7 @@ def _share(
 
 
 @exclusive_on_worker
-def _candidates(query: NeighborQuery, shares: list[Share]) -> ColumnNeighborLists:
+def _candidates(query: NeighborQuery, shares: list[PartialDistances]) -> ColumnNeighborLists:
     """Return the candidates of each anchor, from the distances over all columns."""
     parts, notes = zip(*shares, strict=True)
     keys, error_terms = distance_array(*parts[0].shape), sum(notes[1:], notes[0])
@@ -473,7 +473,7 @@ class ColumnNearestPass(NearestPass):
         self._blocks = blocks
         super().__init__(table, among, anchors, ColumnSearch(table, among, anchors, blocks))
 
-    def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
+    def sums(self, report: Report = no_report, *, with_squares: bool = True) -> NDArray[np.float64]:
         """Return Σ s·z over the anchors, s their weights; ``with_squares`` also Σ s²z and Σ s²z².
 
         In one round: the workers search for the neighbors and compute the sums.
@@ -488,7 +488,7 @@ class ColumnNearestPass(NearestPass):
         return np.concatenate(parts, axis=-1)
 
     def sample_margins(
-        self, report: Report = nothing, *, apart: bool = False, gaps: bool = False
+        self, report: Report = no_report, *, apart: bool = False, gaps: bool = False
     ) -> SampleMargins:
         """Return the margins of all samples.
 
@@ -508,7 +508,7 @@ class ColumnNearestPass(NearestPass):
     def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Σ_j w_j·z_j of every sample; 0 if it is no anchor."""
         (margins,) = self._blocks.sum_blocks(
-            _margins_under, self._blocks.slices(w), shared=self.neighbor_lists(nothing)
+            _margins_under, self._blocks.slices(w), shared=self.neighbor_lists(no_report)
         )
         return margins
 
@@ -537,7 +537,10 @@ def _sample_margins(block: ColumnBlock, neighbors: ColumnNeighborLists, apart: b
 
 @exclusive_on_worker
 def _gaps(block: ColumnBlock, neighbors: ColumnNeighborLists) -> tuple[NDArray[np.float64]]:
-    return (_margins(block, neighbors).sample_margins(neighbors.lists, gaps=True).gaps,)
+    gaps = np.zeros(block.table.n_samples)
+    for found in neighbors.lists:
+        gaps[block.table.position[found.anchors]] = mean_gaps(block.table, block.columns, found)
+    return (gaps,)
 
 
 @exclusive_on_worker
@@ -668,7 +671,7 @@ class ColumnWeightedPairs(WeightedPairs):
 
         def tasks() -> list[Delayed]:
             stored = self._distances.distances(self.w)
-            made = delayed(_coefficients, pure=False)(stored, executor.share(by))
+            made = delayed(_coefficients, pure=False)(stored, executor.broadcast(by))
             return blocks.map_blocks(_sums_of_products, executor.materialize_if_local(made))
 
         return np.concatenate(executor.compute(tasks))

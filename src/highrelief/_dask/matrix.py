@@ -95,7 +95,7 @@ class BlockMatrix:
         task = delayed(function, pure=False)
 
         def tasks() -> list[Delayed]:
-            last = () if shared is None else (self._executor.share(shared),)
+            last = () if shared is None else (self._executor.broadcast(shared),)
             return [task(block, *own, *last) for block, *own in zip(self._blocks, *arguments, strict=True)]
 
         return self._executor.compute(tasks)
@@ -114,7 +114,7 @@ class BlockMatrix:
         pairs = [(i, j) for j in range(len(self._bounds)) for i in range(j + 1)]
 
         def tasks() -> list[Delayed]:
-            last = [self._executor.share(value) for value in shared]
+            last = [self._executor.broadcast(value) for value in shared]
             return [task(self._blocks[i], self._blocks[j], *last) for i, j in pairs]
 
         S = np.empty((self.shape[self.axis],) * 2)

@@ -304,7 +304,7 @@ class RowBlocks(TableBlocks):
         The blocks are lazy: the function loads one after the other, and two at a time.
         """
         task, lazy = delayed(function, pure=False), self._lazy_blocks
-        everything = self.executor.share(lazy)
+        everything = self.executor.broadcast(lazy)
         return [task(block, everything, shared, *own) for block, *own in zip(lazy, *arguments, strict=True)]
 
     @property
@@ -353,7 +353,7 @@ class RowBlocks(TableBlocks):
     def sum_pairs(self, function: Callable[..., Any], *, shared: Any) -> Any:
         """Return the sum over all pairs of the arrays that a function returns."""
         return self.executor.reduce(
-            lambda: list(self.map_pairs(function, self.share(shared)).values()), sum_arrays
+            lambda: list(self.map_pairs(function, self.broadcast(shared)).values()), sum_arrays
         )
 
     def compute_merged(
@@ -361,7 +361,7 @@ class RowBlocks(TableBlocks):
     ) -> list[Any]:
         """Return the results of a function of pairs, merged block by block and gathered on the client."""
         return self.executor.compute(
-            lambda: self.merge_by_block(self.map_pairs(function, self.share(shared)), merge, *arguments)
+            lambda: self.merge_by_block(self.map_pairs(function, self.broadcast(shared)), merge, *arguments)
         )
 
 
@@ -378,7 +378,7 @@ class RowCenteredMatrix:
         mean = blocks.sum_blocks(_sum_centered, shared=np.zeros(self.n_features)) / self.n_samples
         # The mean of the remainders: centered rows are then as precise as those of an array in memory.
         mean = mean + blocks.sum_blocks(_sum_centered, shared=mean) / self.n_samples
-        centered = blocks.executor.persist(blocks.map_blocks(_centered, blocks.share(mean)))
+        centered = blocks.executor.persist(blocks.map_blocks(_centered, blocks.broadcast(mean)))
         return RowMatrix(centered, blocks.bounds, self.n_features, blocks.executor)
 
     def matrix(self) -> RowMatrix:

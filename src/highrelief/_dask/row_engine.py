@@ -30,7 +30,7 @@ from .._engine.nearest import NearestPass, NeighborMargins, SampleMargins, mean_
 from .._engine.neighbors import HITS, METRICS, MISSES, Neighborhood, Neighbors
 from .._engine.pair_sums import Coefficients, PairSource, WeightedRows
 from .._engine.quantized import Plan, QuantizedDistances, find_levels, plan_columns
-from .._engine.search import NeighborSearch, Report, choose_distances, nothing
+from .._engine.search import NeighborSearch, Report, choose_distances, no_report
 from .._engine.soft import (
     ActivePairs,
     ActiveSetMargins,
@@ -426,7 +426,7 @@ class RowSearch(NeighborSearch):
         if not any(numbers):
             return RowNeighborLists(by_block, None)
         pairs = blocks.map_pairs(
-            tied_weight, executor.share(spec), by_block, where=lambda i, j: numbers[i] + numbers[j] > 0
+            tied_weight, executor.broadcast(spec), by_block, where=lambda i, j: numbers[i] + numbers[j] > 0
         )
         task = delayed(with_tied_weight, pure=False)
         weights = blocks.merge_by_block(pairs, sum_arrays)
@@ -435,13 +435,13 @@ class RowSearch(NeighborSearch):
 
     def _tasks(self, spec: SearchSpec) -> list[Delayed]:
         """Return tasks whose results are the neighbors of the anchors of every block."""
-        shared = self._blocks.executor.share(spec)
+        shared = self._blocks.executor.broadcast(spec)
         pairs = self._blocks.map_pairs(candidates_between, shared, where=self.has_anchors)
         candidates = self._blocks.merge_by_block(pairs, merge_candidates, shared)
         task = delayed(finalize_neighbors, pure=False)
         return [task(each, shared) for each in candidates]
 
-    def neighbors(self, report: Report = nothing) -> Iterator[Neighbors]:
+    def neighbors(self, report: Report = no_report) -> Iterator[Neighbors]:
         """Yield the neighbors of all anchors that have a hit, block by block, gathered on the client."""
         table, blocks = self._table, self._blocks
         row_of = np.empty(table.n_samples, np.int64)
@@ -451,7 +451,7 @@ class RowSearch(NeighborSearch):
         if lists.search is not None:
             for tied in blocks.executor.compute(
                 lambda: list(
-                    blocks.map_pairs(_tied_of_pair, blocks.share(lists.search), lists.by_block).values()
+                    blocks.map_pairs(_tied_of_pair, blocks.broadcast(lists.search), lists.by_block).values()
                 )
             ):
                 neighbors += tied
@@ -474,7 +474,7 @@ class RowNearestPass(NearestPass):
         # The client has no rows, but the factors of their columns.
         self._local = NeighborMargins(table, table.columns, among)
 
-    def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
+    def sums(self, report: Report = no_report, *, with_squares: bool = True) -> NDArray[np.float64]:
         """Return Σ s·z over the anchors, z = E|x − miss| − E|x − hit|; with squares also Σ s²z and Σ s²z².
 
         s is the weight of an anchor.
@@ -497,7 +497,7 @@ class RowNearestPass(NearestPass):
         )
 
     def sample_margins(
-        self, report: Report = nothing, *, apart: bool = False, gaps: bool = False
+        self, report: Report = no_report, *, apart: bool = False, gaps: bool = False
     ) -> SampleMargins:
         """Return the margins of every sample, as a matrix that the workers store.
 
@@ -540,7 +540,7 @@ class RowNearestPass(NearestPass):
         return np.ones(self._table.n_classes) if weights is None else weights
 
     def _sum_tasks(self, lists: RowNeighborLists) -> list[Delayed]:
-        shared = self._blocks.executor.share(self._spec(lists))
+        shared = self._blocks.executor.broadcast(self._spec(lists))
         pairs = self._blocks.map_pairs(
             margin_sums_between, shared, lists.by_block, where=self._search.has_anchors
         )
@@ -558,7 +558,7 @@ class RowNearestPass(NearestPass):
     ) -> list[Delayed]:
         """Return tasks with a function of the margins of every block's anchors, at one slot or at all."""
         blocks, executor = self._blocks, self._blocks.executor
-        spec, shared = executor.share(self._spec(lists, slot)), executor.share(argument)
+        spec, shared = executor.broadcast(self._spec(lists, slot)), executor.broadcast(argument)
         if executor.is_distributed:
             pairs = blocks.map_pairs(margins_between, spec, lists.by_block, where=self._search.has_anchors)
             margins = blocks.merge_by_block(pairs, sum_arrays)
@@ -572,7 +572,7 @@ class RowNearestPass(NearestPass):
         """Return tasks that compute E‖miss − hit‖₁ of all rows of every block."""
         blocks, executor = self._blocks.blocks, self._blocks.executor
         if not executor.is_distributed:
-            shared = executor.share(lists.search)
+            shared = executor.broadcast(lists.search)
             return self._blocks.map_lazy_blocks(gaps_of_lazy_blocks, shared, lists.by_block)
         if lists.search is None:
             # Only the rows that are neighbors are sent.
@@ -581,7 +581,7 @@ class RowNearestPass(NearestPass):
                 task(block, neighbors, [rows_task(other, neighbors) for other in blocks])
                 for block, neighbors in zip(blocks, lists.by_block, strict=True)
             ]
-        shared, task = executor.share(lists.search), delayed(gaps_between, pure=False)
+        shared, task = executor.broadcast(lists.search), delayed(gaps_between, pure=False)
         return [
             tree_reduce(
                 [task(block, neighbors, hits, misses, shared) for hits in blocks for misses in blocks],
@@ -874,7 +874,7 @@ class RowAnchorColumns:
         sums = np.zeros(samples.size)
         for own, (anchor_rows, anchor_sums) in zip(indices, parts, strict=True):
             rows[own], sums[own] = anchor_rows, anchor_sums
-        tasks = blocks.map_blocks(_anchor_distances, executor.share((pairs.w, rows, sums, samples)))
+        tasks = blocks.map_blocks(_anchor_distances, executor.broadcast((pairs.w, rows, sums, samples)))
         size = float(table.n_samples) * samples.size * table.dtype.itemsize
         fits = size <= pairs.memory * executor.n_workers
         self._distances: list[Delayed] = executor.materialize(tasks) if fits else tasks

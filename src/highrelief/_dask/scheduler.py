@@ -258,7 +258,7 @@ class Executor:
         """
         return value if self.is_distributed else self.materialize([value])[0]
 
-    def share(self, value: Any) -> Delayed:
+    def broadcast(self, value: Any) -> Delayed:
         """Return a value as an argument for many tasks of a round; it is sent once.
 
         It is part of the graph, so that Dask can send it again: scattered data is lost with its worker.

@@ -320,9 +320,9 @@ class DaskTable:
             task = delayed(_moment)
             blocks = list(zip(self.blocks, self.bounds, strict=True))
             if self.partition == "rows":
-                shared = self.executor.share((scaling, center))
+                shared = self.executor.broadcast((scaling, center))
                 return [task(block, shared, weights[a:b], power) for block, (a, b) in blocks]
-            shared = self.executor.share(weights)
+            shared = self.executor.broadcast(weights)
             return [
                 task(block, (scaling.of(slice(a, b)), center[a:b]), shared, power) for block, (a, b) in blocks
             ]
@@ -376,9 +376,9 @@ class TableBlocks:
         """First column or row of every block, and the end of its last."""
         return self.source.bounds
 
-    def share(self, value: Any) -> Delayed | None:
+    def broadcast(self, value: Any) -> Delayed | None:
         """Return the shared argument of a round as its tasks take it."""
-        return None if value is None else self.executor.share(value)
+        return None if value is None else self.executor.broadcast(value)
 
     def task(
         self,
@@ -413,12 +413,12 @@ class TableBlocks:
         self, function: Callable[..., Any], *arguments: Sequence[Any], shared: Any = None
     ) -> list[Any]:
         """Return the results of a function, block by block."""
-        return self.executor.compute(lambda: self.map_blocks(function, self.share(shared), *arguments))
+        return self.executor.compute(lambda: self.map_blocks(function, self.broadcast(shared), *arguments))
 
     def sum_blocks(self, function: Callable[..., Any], *arguments: Sequence[Any], shared: Any = None) -> Any:
         """Return the sum over all blocks of the arrays, or tuples of arrays, that a function returns."""
         return self.executor.reduce(
-            lambda: self.map_blocks(function, self.share(shared), *arguments), sum_arrays
+            lambda: self.map_blocks(function, self.broadcast(shared), *arguments), sum_arrays
         )
 
 

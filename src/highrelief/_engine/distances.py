@@ -139,7 +139,6 @@ class _FloatDistances:
 
     as_float = True
     exact = False
-    too_coarse = False
     _center: bool
 
     def __init__(self, columns: Columns, position: NDArray[np.int64], n_threads: int) -> None:

@@ -166,20 +166,20 @@ class LocalHyperplanes:
         """Yield the neighbors of all samples that have a hit, some at a time, with their coefficients."""
         if not w.any():
             return
-        weighed = self._table.under(w)
-        search = LocalSearch.of(weighed, self._among, self._table.real)
+        weighted = self._table.under(w)
+        search = LocalSearch.of(weighted, self._among, self._table.real)
         self._distances = search.describe()
         roots = np.sqrt(w[w > 0.0])
         equal: Indices | None = None
         for neighbors in search.neighbors():
             found = self._neighbor_lists(neighbors)
             if found.size.max(initial=0) <= limits.long_list:
-                self._combine(found, weighed.columns, roots)
+                self._combine(found, weighted.columns, roots)
             else:
                 # The coefficient of merged rows is distributed over them by weight.
-                equal = _equal_rows(weighed) if equal is None else equal
+                equal = _equal_rows(weighted) if equal is None else equal
                 merged, place = found.merged(equal)
-                self._combine(merged, weighed.columns, roots)
+                self._combine(merged, weighted.columns, roots)
                 found.coefficients = (merged.coefficients / merged.sample_weight)[place] * found.sample_weight
             yield found
 

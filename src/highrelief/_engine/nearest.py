@@ -25,7 +25,7 @@ from .layout import Packed
 from .limits import limits
 from .memory import check_room
 from .neighbors import HITS, METRICS, MISSES, Neighborhood, Neighbors
-from .search import NeighborSearch, Report, nothing
+from .search import NeighborSearch, Report, no_report
 from .threads import even_ranges, run_all
 
 Indices = NDArray[np.int64]
@@ -410,12 +410,12 @@ class NearestPass(ABC):
         return self._search.n_reports
 
     @abstractmethod
-    def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
+    def sums(self, report: Report = no_report, *, with_squares: bool = True) -> NDArray[np.float64]:
         """Return Σ s·z over the anchors, s their weights; ``with_squares`` also Σ s²z and Σ s²z²."""
 
     @abstractmethod
     def sample_margins(
-        self, report: Report = nothing, *, apart: bool = False, gaps: bool = False
+        self, report: Report = no_report, *, apart: bool = False, gaps: bool = False
     ) -> SampleMargins:
         """Return the margins of all samples; ``apart``: hits and misses separately; ``gaps`` on request."""
 
@@ -423,18 +423,21 @@ class NearestPass(ABC):
     def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Σ_j w_j·z_j of every sample; 0 if it is no anchor."""
 
-    def pairs(self, report: Report = nothing) -> NeighborPairs:
+    def pairs(self, report: Report = no_report) -> NeighborPairs:
         """Return the nearest hits and misses of every anchor side by side; for dense rows in this process."""
-        raise NotImplementedError
+        raise self._not_offered("pairs")
 
-    def target_differences(self, y: NDArray[np.float64], report: Report = nothing) -> TargetDifferences:
+    def target_differences(self, y: NDArray[np.float64], report: Report = no_report) -> TargetDifferences:
         """Return sums of differences between anchors and neighbors of targets y, and of features.
 
         For rows in this process.
         """
-        raise NotImplementedError
+        raise self._not_offered("target_differences")
 
-    def mean(self, report: Report = nothing) -> NDArray[np.float64]:
+    def _not_offered(self, method: str) -> NotImplementedError:
+        return NotImplementedError(f"{type(self).__name__} does not offer {method}: use a dense X in memory.")
+
+    def mean(self, report: Report = no_report) -> NDArray[np.float64]:
         """Return the mean of z over the anchors, (n_features,).
 
         ``report`` is called :attr:`n_reports` times.
@@ -442,11 +445,11 @@ class NearestPass(ABC):
         total = self.sums(report, with_squares=False)[0]
         return total / self._table.row_weights[self._anchors].sum()
 
-    def rows(self) -> NDArray[np.float64]:
+    def margins(self) -> NDArray[np.float64]:
         """Return z of every sample, (n_samples, n_features); 0 if it is no anchor."""
         return self.sample_margins().rows
 
-    def shares(self, report: Report = nothing) -> Iterator[tuple[Indices, sparse.csr_array]]:
+    def shares(self, report: Report = no_report) -> Iterator[tuple[Indices, sparse.csr_array]]:
         """Yield the coefficients of all samples in E[miss] − E[hit] of some anchors at a time.
 
         Each item has the anchors, as indices of samples, and a matrix (n_anchors, n_samples): shares of
@@ -461,7 +464,7 @@ class NearestPass(ABC):
                 sparse.csr_array((signed, (owner, table.position[rows])), shape=shape),
             )
 
-    def all_shares(self, report: Report = nothing) -> sparse.csr_array:
+    def all_shares(self, report: Report = no_report) -> sparse.csr_array:
         """Return :meth:`shares` of all samples, each times its sample weight, (n_samples, n_samples)."""
         table = self._table
         sample_weight = table.unpacked(table.sample_weight)
@@ -497,12 +500,12 @@ class LocalNearestPass(NearestPass):
         super().__init__(table, among, anchors, search)
         self._margins = margins
 
-    def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
+    def sums(self, report: Report = no_report, *, with_squares: bool = True) -> NDArray[np.float64]:
         """Return Σ s·z over the anchors, s their weights; ``with_squares`` also Σ s²z and Σ s²z²."""
         return self._margins.sums(self._search.neighbors(report), with_squares=with_squares)
 
     def sample_margins(
-        self, report: Report = nothing, *, apart: bool = False, gaps: bool = False
+        self, report: Report = no_report, *, apart: bool = False, gaps: bool = False
     ) -> SampleMargins:
         """Return the margins of all samples; ``apart``: hits and misses separately; ``gaps`` on request."""
         return self._margins.sample_margins(self._search.neighbors(report), apart=apart, gaps=gaps)
@@ -511,11 +514,11 @@ class LocalNearestPass(NearestPass):
         """Return Σ_j w_j·z_j of every sample; 0 if it is no anchor."""
         return self._margins.under(w, self._search.neighbors())
 
-    def pairs(self, report: Report = nothing) -> NeighborPairs:
+    def pairs(self, report: Report = no_report) -> NeighborPairs:
         """Return the nearest hits and misses of every anchor side by side."""
         return self._margins.pairs(self._search.neighbors(report))
 
-    def target_differences(self, y: NDArray[np.float64], report: Report = nothing) -> TargetDifferences:
+    def target_differences(self, y: NDArray[np.float64], report: Report = no_report) -> TargetDifferences:
         """Return sums of differences between anchors and neighbors of targets y, and of features."""
         return self._margins.target_differences(y, self._search.neighbors(report))
 

@@ -189,7 +189,7 @@ class WeightedSource(Protocol):
     """Rows in this process: distances of all pairs, and sums over them, under any weights."""
 
     @property
-    def by_blocks(self) -> bool:
+    def must_store(self) -> bool:
         """Whether distances must be stored before they are used; sums overwrite them."""
 
     def read(
@@ -225,7 +225,7 @@ class WeightedRows:
         Correction for missing values; None: that of the table.
     """
 
-    by_blocks = False
+    must_store = False
 
     def __init__(self, table: Packed, correction: MissingCorrection | None = None) -> None:
         self._table = table
@@ -413,7 +413,7 @@ class WeightedBlocks:
         Correction for missing values; None: that of the table.
     """
 
-    by_blocks = True
+    must_store = True
 
     def __init__(self, table: Packed, first: int = 0, correction: MissingCorrection | None = None) -> None:
         self._table = table

@@ -207,7 +207,7 @@ class RadiusNeighborhoods:
 
         total = self._sum(part, packing.padded_width(table.n_features, table.dtype.itemsize) + table.n_rows)
         known, self._distances = self._distances, None
-        if self._rows.by_blocks:
+        if self._rows.must_store:
             assert known is not None
             sums = sums_of_products(table, np.arange(table.n_features), known, total[width:of_rows])
         else:

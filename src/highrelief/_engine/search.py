@@ -61,7 +61,7 @@ def exact_distances(
 Report = Callable[[], object]
 
 
-def nothing() -> None:
+def no_report() -> None:
     """Report nothing."""
 
 
@@ -73,11 +73,13 @@ def choose_distances(table: Packed, metric: int, plan: Callable[[], Plan | None]
     """
     rows = table.columns, table.position
     distances: Distances
-    if metric != nearest.MANHATTAN:
-        distances = ProductDistances(*rows, table.n_threads)
-    else:
+    if metric == nearest.MANHATTAN:
         quantized = QuantizedDistances(*rows, table.tie_tolerance, table.n_threads, plan())
         distances = TileDistances(*rows, table.n_threads) if quantized.too_coarse else quantized
+    elif metric in (nearest.EUCLIDEAN, nearest.SQUARED_EUCLIDEAN):
+        distances = ProductDistances(*rows, table.n_threads)
+    else:
+        raise NotImplementedError(f"metric={metric} has no distances that select neighbors.")
     if table.missing is None:
         return distances
     return ExpectedDistances(distances, table.missing, table.columns, metric != nearest.MANHATTAN)
@@ -108,7 +110,7 @@ class NeighborSearch(ABC):
         self._metric, self._tolerance = METRICS[among.metric], table.tie_tolerance
         self._chosen = anchors & table.has_hit
         self._nearest = NearestK(table, among, self._tolerance, distances)
-        self._way = _way(table, anchors, self._nearest)
+        self._order = _search_order(table, anchors, self._nearest)
 
     def describe(self) -> dict[str, Any]:
         """Return the choices that were made, for ``execution_``."""
@@ -120,7 +122,7 @@ class NeighborSearch(ABC):
         """Number of times that a search reports progress."""
 
     @abstractmethod
-    def neighbors(self, report: Report = nothing) -> Iterator[Neighbors]:
+    def neighbors(self, report: Report = no_report) -> Iterator[Neighbors]:
         """Yield the neighbors of all anchors that have a hit, some anchors at a time."""
 
 
@@ -170,23 +172,23 @@ class LocalSearch(NeighborSearch):
     @property
     def n_reports(self) -> int:
         """Number of times that a search reports progress."""
-        if self._way == "all":
+        if self._order == "all":
             return len(self._pieces)
-        if self._way == "rows":
+        if self._order == "rows":
             return 1 if len(self._pieces) > 1 else -(-int(self._chosen.sum()) // limits.anchors_at_once)
         n_bands = len(self._bands)
         return n_bands * (n_bands + 1) // 2
 
-    def neighbors(self, report: Report = nothing) -> Iterator[Neighbors]:
+    def neighbors(self, report: Report = no_report) -> Iterator[Neighbors]:
         """Yield the neighbors of all anchors that have a hit, some anchors at a time."""
         anchors = np.flatnonzero(self._chosen)
-        if self._way == "all":
+        if self._order == "all":
             D = self._all_distances(report)
             self._mask_pairs(D, np.arange(self._table.n_rows), (0, self._table.n_rows))
             for found in self._nearest.from_all_distances(D, anchors):
-                self._share(found)
+                self._assign_shares(found)
                 yield found
-        elif self._way == "bands":
+        elif self._order == "bands":
             yield from self._from_lists(anchors, report)
         else:
             yield from self._from_rows(anchors, report)
@@ -224,7 +226,7 @@ class LocalSearch(NeighborSearch):
                 del piece
             self._mask_pairs(D, chosen, (0, table.n_rows))
             found = self._nearest.candidates(D, chosen)
-            self._share(found)
+            self._assign_shares(found)
             yield found
             report()
 
@@ -258,10 +260,10 @@ class LocalSearch(NeighborSearch):
         del D, E
         for start, end in self._nearest.portions(anchors.size):
             found, short = self._nearest.from_lists(lists, anchors[start:end])
-            self._share(found)
+            self._assign_shares(found)
             yield found
             if short.size:
-                yield from self._from_rows(short, nothing, piece)
+                yield from self._from_rows(short, no_report, piece)
 
     def _offer(self, D: NDArray[np.uint32], rows: Range, others: Range, lists: CandidateLists) -> None:
         self._mask_pairs(D, np.arange(*rows), others)
@@ -274,7 +276,7 @@ class LocalSearch(NeighborSearch):
         if isinstance(self._distances, ExpectedDistances) and table.has_sample_weight and available:
             self._distances.set_duplicate_distances(D, anchors, others, table.sample_weight)
 
-    def _share(self, found: Neighbors) -> None:
+    def _assign_shares(self, found: Neighbors) -> None:
         """Distribute the weight of each slot over its candidates, by exact distances if they matter."""
         exact = np.zeros(found.rows.size)
         ranges = work_ranges(found.anchors.size, self._table.n_threads)
@@ -294,7 +296,7 @@ def _is_wide(table: Packed) -> bool:
     return table.row_bytes >= limits.wide_search_ratio * table.n_samples
 
 
-def _way(table: Packed, anchors: NDArray[np.bool_], nearest: NearestK) -> str:
+def _search_order(table: Packed, anchors: NDArray[np.bool_], nearest: NearestK) -> str:
     """Return the order of the work, which depends on the shape of the data alone."""
     if np.count_nonzero(anchors) < limits.few_anchors * table.n_samples:
         return "rows"

@@ -328,7 +328,7 @@ class LocalPairwiseDistances(PairwiseDistances["LocalWeightedPairs"]):
     def sum_differences(self, w: NDArray[np.float64], by: Coefficients) -> NDArray[np.float64]:
         """Return Σ over pairs of coefficient·|x − x'| for every feature."""
         _, tiles, _ = self.read(w)
-        if self.rows.by_blocks:
+        if self.rows.must_store:
             self._filled = None  # coefficients overwrite the distances
         return self.rows.sum_differences(w, tiles, by)
 

@@ -25,7 +25,7 @@ from .missing_pairs import MissingCorrection
 from .nearest import NearestPass, SampleMargins, sum_over_anchors
 from .neighbors import METRICS, Neighborhood, Neighbors
 from .pair_sums import Coefficients, PairSource, PairSums, stored_source
-from .search import LocalSearch, Report, nothing
+from .search import LocalSearch, Report, no_report
 from .soft import LocalPairwiseDistances
 from .threads import even_ranges, run_all
 
@@ -268,7 +268,7 @@ class SparseWeightedRows:
         The rows.
     """
 
-    by_blocks = True
+    must_store = True
 
     def __init__(self, table: SparsePacked) -> None:
         self._table = table
@@ -385,7 +385,7 @@ class SparseNearestPass(NearestPass):
         factors = self._columns.factors
         return factors**2 if self._squared else factors
 
-    def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
+    def sums(self, report: Report = no_report, *, with_squares: bool = True) -> NDArray[np.float64]:
         """Return Σ s·z over the anchors, s their weights; ``with_squares`` also Σ s²z and Σ s²z²."""
         table = self._table
         shape = (3 if with_squares else 1, table.n_features)
@@ -418,10 +418,10 @@ class SparseNearestPass(NearestPass):
         return out
 
     def sample_margins(
-        self, report: Report = nothing, *, apart: bool = False, gaps: bool = False
+        self, report: Report = no_report, *, apart: bool = False, gaps: bool = False
     ) -> SampleMargins:
         """Raise: the margins of all samples would not be sparse."""
-        raise NotImplementedError
+        raise self._not_offered("sample_margins")
 
     def _of_anchors(self, found: Neighbors, a: int, b: int, *of_rows: NDArray[Any]) -> tuple[Any, ...]:
         """Return the arguments of the kernels for anchors a … b; ``of_rows``: classes, perhaps weights."""

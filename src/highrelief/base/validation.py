@@ -530,15 +530,15 @@ def needs_no_conversion(X: Any, y: Any, types: Sequence[type], min_samples: int)
 
 
 def checked_sample_weight(
-    sample_weight: ArrayLike | None, X: NDArray[Any], limits: tuple[float, float] = LARGEST_WEIGHT
+    sample_weight: ArrayLike | None, X: NDArray[Any], bounds: tuple[float, float] = LARGEST_WEIGHT
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.bool_]]:
     """Return the positive weights, or None if all are 1, and the mask of the samples that have them.
 
-    ``limits``: the largest weight for float64 and for float32; its inverse is the smallest.
+    ``bounds``: the largest weight for float64 and for float32; its inverse is the smallest.
     """
     if sample_weight is None:
         return None, np.ones(X.shape[0], dtype=bool)
-    largest = limits[X.dtype == np.float32]
+    largest = bounds[X.dtype == np.float32]
     sample_weight = gathered(sample_weight)
     if isinstance(sample_weight, Real):
         sample_weight = np.full(X.shape[0], sample_weight)

@@ -354,4 +354,4 @@ class FREL(FeatureWeighter):
             0 for a sample without another of its class.
         """
         engine, _ = self._margin_engine(X, y, batches)
-        return engine.nearest(Neighborhood(1, pooled=True)).rows() @ self.feature_weights_
+        return engine.nearest(Neighborhood(1, pooled=True)).margins() @ self.feature_weights_

@@ -217,7 +217,7 @@ class IRelief(ClassMargins, RepeatedWeighter):
             sigma = self._width(engine, w)
             near = engine.soft_neighborhoods(w, sigma)  # (3), (4): P_m, P_h, P_o of eqs. (8), (9), (10)
             nu = near.mean_margin(  # eq. (11)
-                pooled=self._pooled, outliers=self._doubts, only_positive=True
+                pooled=self._pooled, outliers=self._downweights_outliers, only_positive=True
             )
             return unit_positive_part(nu)  # (5): eq. (12)
 
@@ -229,7 +229,7 @@ class IRelief(ClassMargins, RepeatedWeighter):
         return not self._parameter_free if self.margin is None else super()._pooled
 
     @property
-    def _doubts(self) -> bool:
+    def _downweights_outliers(self) -> bool:
         """Whether likely outliers have less weight."""
         return not self._parameter_free if self.outliers is None else self.outliers
 

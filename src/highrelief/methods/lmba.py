@@ -177,4 +177,4 @@ class Lmba(FeatureWeighter):
             0 for a sample without another of its class.
         """
         engine, _ = self._margin_engine(X, y)
-        return engine.nearest(Neighborhood(self.n_neighbors, pooled=True)).rows() @ self.feature_weights_
+        return engine.nearest(Neighborhood(self.n_neighbors, pooled=True)).margins() @ self.feature_weights_

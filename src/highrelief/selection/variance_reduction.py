@@ -189,7 +189,7 @@ class VarianceReduction(SingleFitWeighter):
         k = getattr(self.estimator, "n_neighbors", None) if self.n_neighbors is None else self.n_neighbors
         if not isinstance(k, Integral):
             k = _N_NEIGHBORS
-        return self._margin_engine(data).nearest(Neighborhood(int(k), pooled=True)).rows()
+        return self._margin_engine(data).nearest(Neighborhood(int(k), pooled=True)).margins()
 
     def _margin_engine(self, data: TrainingData) -> Engine:
         """Return the engine for the samples, scaled as in the wrapped weighter, or else to [0, 1]."""
