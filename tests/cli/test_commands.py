@@ -170,7 +170,7 @@ class TestRank:
         result = highrelief("rank", tmp_path / "t.csv", "-t", "class", "-m", "fisher")
         assert "1 missing value in 1 feature: the median of the feature stands in." in result.stderr
         result = highrelief("rank", tmp_path / "t.csv", "-t", "class", "--missing", "error")
-        refused(result, 1, "1 value is missing, the first in 'g1' of sample 5; --missing")
+        refused(result, 1, "1 value is missing, the first in 'g1' of sample 5; use another rule")
 
     def test_classes_are_recorded_and_repeated_as_written(self, tmp_path):
         rows = "".join(f"{['01', '1', 'NA', '-'][i % 4]},{i},{i * 7 % 5}\n" for i in range(24))
