@@ -398,9 +398,7 @@ def _support_of(fitted: Any, n_features: int) -> NDArray[np.bool_]:
     """Return the features that a fitted estimator selects, in a pipeline or search those of its last step."""
     inside = innermost(fitted)
     if not hasattr(inside, "get_support"):
-        raise ValueError(
-            f"{type(fitted).__name__} selects nothing by itself; n_features says how many to keep."
-        )
+        raise ValueError(f"{type(fitted).__name__} selects nothing by itself; use n_features.")
     support = np.asarray(inside.get_support())
     if support.shape != (n_features,):
         raise ValueError(

@@ -396,7 +396,7 @@ class TestRefusals:
     def test_missing_values_are_told_of(self, table):
         X = table[0].copy()
         X[3, 4] = np.nan
-        with pytest.raises(ValueError, match="must be complete"):
+        with pytest.raises(ValueError, match="Dask-backed X must not contain NaN"):
             EnsembleWeighting(ReliefF(), n_estimators=2).fit(da.from_array(X, chunks=(45, 260)), table[1])
 
 

@@ -349,7 +349,7 @@ def test_transform_keeps_a_table_sparse(estimator):
 def test_missing_and_infinite_values(estimator, value):
     X, y = sparse_table()
     X[2, 1] = value
-    says = "takes sparse tables only without" if np.isnan(value) else "X contains infinity"
+    says = "Sparse X must not contain NaN; " if np.isnan(value) else "X contains infinity"
     with pytest.raises(ValueError, match=says):
         estimator.fit(scipy.sparse.csr_array(X), y)
 

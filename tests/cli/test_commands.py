@@ -170,7 +170,7 @@ class TestRank:
         result = highrelief("rank", tmp_path / "t.csv", "-t", "class", "-m", "fisher")
         assert "1 missing value in 1 feature: the median of the feature stands in." in result.stderr
         result = highrelief("rank", tmp_path / "t.csv", "-t", "class", "--missing", "error")
-        refused(result, 1, "1 value is missing, the first in 'g1' of sample 5; --missing")
+        refused(result, 1, "1 value is missing, the first in 'g1' of sample 5; use another rule")
 
     def test_classes_are_recorded_and_repeated_as_written(self, tmp_path):
         rows = "".join(f"{['01', '1', 'NA', '-'][i % 4]},{i},{i * 7 % 5}\n" for i in range(24))
@@ -492,8 +492,9 @@ class TestBadInput:
         closed = tmp_path / "closed.csv"
         closed.write_text(table.read_text())
         closed.chmod(0)
-        refused(highrelief("rank", closed, "-t", "class"), 1, "may not be read")
-        refused(highrelief("rank", table, "-t", "class", "--labels", closed), 1, "may not be read")
+        refused(highrelief("rank", closed, "-t", "class"), 1, "Cannot read", "permission denied")
+        result = highrelief("rank", table, "-t", "class", "--labels", closed)
+        refused(result, 1, "Cannot read", "permission denied")
         refused(highrelief("rank", "--repeat", closed), 1, "closed.csv", "Permission denied")
 
     def test_a_folder(self, tmp_path):
@@ -879,9 +880,7 @@ class TestReproduce:
         refused(highrelief("reproduce", "lfe-table9", "-q"), 2, "There is no experiment 'lfe-table9'")
         refused(highrelief("reproduce", "lfe-table1", "-q"), 2, "cannot be run: it lists the sizes")
         absent = highrelief("reproduce", "lfe-table2", "--datasets", "banana,splice", "-q")
-        refused(
-            absent, 2, "None of its sets is at hand (banana, splice); --data says where they are, --fetch"
-        )
+        refused(absent, 2, "None of its sets is at hand (banana, splice); use --data FOLDER, or --fetch")
         refused(
             highrelief("reproduce", "lfe-table2", "--datasets", "iris", "-q"), 2, "has no set 'iris'; it has"
         )

@@ -84,7 +84,9 @@ class TestMissing:
         assert repeat(tmp_path / "out" / "run.json").csv() == first.csv()
 
     def test_cannot_be_kept_by_every_method(self, patients):
-        with pytest.raises(UsageError, match=r"--missing keep: fisher needs all values; --method .*relieff"):
+        with pytest.raises(
+            UsageError, match=r"--missing keep: fisher needs all values; use --method .*relieff"
+        ):
             rank(asked(patients, method="fisher", missing="keep"))
 
     def test_a_comparison_takes_medians_and_says_so(self, patients):
@@ -109,7 +111,8 @@ class TestWords:
         found = rank(asked(patients, method="fisher"))
         assert "town" not in found.table.feature_names
         assert any(
-            note.startswith("fisher takes no words; --method ") and "relieff" in note
+            note.startswith("fisher does not support categorical columns; use --method ")
+            and "relieff" in note
             for note in found.table.notes
         )
 
@@ -118,13 +121,15 @@ class TestWords:
         path.write_text("class,a,b\n" + "x,p,u\ny,q,v\nx,p,w\ny,r,u\nx,p,v\ny,q,w\n")
         found = rank(Request(str(path), "class", "relieff", {"n_neighbors": 1}))
         assert found.table.feature_names[found.order[0]] == "a"
-        with pytest.raises(TableError, match=r"only words.*; --method .*relieff.* takes words"):
+        with pytest.raises(TableError, match=r"only words.*; use --method .*relieff.* for categorical"):
             rank(Request(str(path), "class", "fisher"))
 
     def test_numbers_can_be_called_categories_only_for_methods_that_take_some(self, patients):
-        with pytest.raises(UsageError, match=r"--categorical: fisher takes numbers only; --method .*relieff"):
+        with pytest.raises(
+            UsageError, match=r"--categorical: fisher takes numbers only; use --method .*relieff"
+        ):
             rank(asked(patients, method="fisher", categorical=("stage",)))
-        with pytest.raises(UsageError, match="--categorical COLUMN says which"):
+        with pytest.raises(UsageError, match="use --categorical COLUMN"):
             rank(asked(patients, settings={"categorical_features": [0]}))
 
     def test_come_back_in_a_selection(self, patients, tmp_path):
@@ -165,7 +170,9 @@ class TestNumericTarget:
         assert "classes" not in about
 
     def test_other_methods_say_which_takes_it(self, patients):
-        with pytest.raises(TableError, match=r"looks like a measurement.*; --method rrelieff takes numbers"):
+        with pytest.raises(
+            TableError, match=r"looks like a measurement.*; use --method rrelieff for a continuous"
+        ):
             rank(asked(patients, "score", drop=()))
 
     def test_a_comparison_needs_classes(self, patients):

@@ -49,7 +49,7 @@ def test_keeps_what_is_real(xor, tmp_path):
     assert header == ["rank", "feature", "weight", "statistic", "p", "q", "kept"]
     assert sorted(line[1] for line in lines) == ["g0", "g1"]
     assert "2 of 22 features are kept at a false discovery rate of 0.05, by permutation." in result.stderr
-    assert "What is tested. Marginal" in result.stderr
+    assert "Null hypothesis: Null features are jointly independent" in result.stderr
     known = rows(tmp_path / "kept.features.csv")
     assert len(known) == 22
     assert [row["feature"] for row in known if row["kept"] == "yes"] == [line[1] for line in lines]
@@ -81,8 +81,8 @@ def test_groups_exchange_their_labels(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--top", 2, "--control", "fdr"), "one of the two"),
-        ((), "one of the two"),
+        (("--top", 2, "--control", "fdr"), "Use either --top N"),
+        ((), "Use either --top N"),
         (("--control", "fdp"), "--control is one of fdr, fwer, and not 'fdp'"),
         (("--control", "fdr", "--by", "lot"), "--by is one of permutation, stability, knockoff"),
         (("--control", "fdr", "--level", 1), "--level must be above 0 and below 1"),

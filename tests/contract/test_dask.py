@@ -170,7 +170,7 @@ def test_extractors_find_the_same_directions(extractor, way):
 def test_nothing_is_left_of_an_earlier_fit_where_one_fails(way):
     X, y = continuous_table()
     weighter = fitted(ReliefF(n_neighbors=3), X, y, way)
-    with pytest.raises(ValueError, match="contains NaN"):
+    with pytest.raises(ValueError, match="must not contain NaN"):
         weighter.fit(da.from_array(np.where(X > 1.0, np.nan, X), chunks=(-1, 2)), y)
     assert not hasattr(weighter, "feature_weights_")
 

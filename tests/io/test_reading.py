@@ -178,7 +178,7 @@ class TestText:
             (b"class,a\nx,1\ny,2,3\nx,1\n", "line 3 has 3 fields, the header has 2"),
             (b"class,a\nx,1\ny,2\nx", "line 4 has 1 field,.*the file is cut off"),
             (b"class,a\nx,1\0\ny,2\n", "NUL byte in line 2"),
-            (b"class,a\nx,1\n\xe9,2\n", "not UTF-8 throughout: byte 0xe9 in line 3; --encoding"),
+            (b"class,a\nx,1\n\xe9,2\n", "not UTF-8 throughout: byte 0xe9 in line 3; use --encoding"),
             (b'class,a\n"x,1\ny,2\n', "never closed"),
             # Compressed with the time of day, it would have another name in every process of the tests.
             (gzip.compress(PLAIN.encode() * 100, mtime=0)[:-20], "damaged or cut off"),
@@ -351,7 +351,7 @@ class TestOtherFiles:
         np.testing.assert_array_equal(table.X, data.X)
 
     def test_says_what_can_be_read(self, write):
-        with pytest.raises(TableError, match="of no known kind; CSV and TSV"):
+        with pytest.raises(TableError, match=r"Unknown file format of 'table.docx'; supported: CSV and TSV"):
             read(write(PLAIN, "table.docx"))
         with pytest.raises(TableError, match="There is no file"):
             read(Path("nowhere.csv"))
@@ -704,6 +704,15 @@ class TestGenesAsRows:
         table = read(write("who,a\nr1,1\nr2,2\nr3,3\n"), labels=labels)
         assert table.y.tolist() == ["x", "y", "x"]
         assert table.feature_names == ["a"]
+
+    def test_labels_need_sample_names(self, write):
+        labels = write("sample,class\nr2,y\nr1,x\nr3,x\n", "labels.csv")
+        with pytest.raises(
+            TableError, match=r"no column 'whi' .named by --id, in table.csv.; did you mean 'who'"
+        ):
+            read(write("who,a\nr1,1\nr2,2\nr3,3\n"), labels=labels, identifiers=["whi"])
+        with pytest.raises(TableError, match=r"no column of unique names .*; use --id"):
+            read(write("who,a\nr1,1\nr1,2\nr1,3\n"), labels=labels)
 
     @pytest.mark.parametrize(
         ("labels", "says"),

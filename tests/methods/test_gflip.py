@@ -369,7 +369,7 @@ def test_a_range_that_rounding_leaves_few_digits_of():
     X, y = noisy_table(n_features=2)
     X[:, 1] = np.arange(len(X)) / (len(X) - 1.0)  # classes alternate: no good by itself
     wide = X * [1.0, 1e17]
-    with pytest.warns(UserWarning, match="scale=None the ranges .* scale='range' would do"):
+    with pytest.warns(UserWarning, match="scale=None the ranges .* Use scale='range'"):
         GFlip(shuffle=False, scale=None, utility="sigmoid").fit(wide, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -395,5 +395,5 @@ def test_a_table_too_long_for_the_memory(monkeypatch, force):
     X, y = noisy_table()
     monkeypatch.setattr("highrelief._engine.memory.free_memory", lambda: 1e4)
     force(unchecked_bytes=0.0)
-    with pytest.raises(MemoryError, match=r"distances of all pairs of 40 samples.* free\. Fewer samples"):
+    with pytest.raises(MemoryError, match=r"distances of all pairs of 40 samples.* free\. Use fewer samples"):
         GFlip().fit(X, y)

@@ -312,7 +312,7 @@ class TestEvidence:
             assert not hasattr(selector, name)
             with pytest.raises(AttributeError, match=r"There are no .* by method='permutation'"):
                 getattr(selector, name)
-        assert "Marginal" in selector.null_
+        assert "marginal" in selector.null_
 
     def test_where_everything_is_found_the_first_round_decides(self):
         X, y = noise(60, 1)

@@ -79,7 +79,7 @@ class Encoding:
         check_room(
             float(n_samples) * n_columns * dtype.itemsize,
             f"The {n_columns} columns that the categories of {n_samples} samples become",
-            "Fewer categories would do: merge rare ones.",
+            "Use fewer categories: merge rare ones.",
         )
         X = np.empty((n_samples, n_columns), dtype)
         X[:, self.first[~self.is_categorical]] = numbers

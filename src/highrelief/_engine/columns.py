@@ -236,7 +236,7 @@ class ScaledColumns:
         check_room(
             float(self._position.size) * width * self._X.itemsize,
             f"A scaled copy of {self._position.size} samples of {n_features} features",
-            "Fewer features would do, or float32 instead of float64.",
+            "Use fewer features, or float32 instead of float64.",
         )
         packed = packing.aligned_zeros((self._position.size, width), self._X.dtype)
         self.write(np.arange(n_features), packed)

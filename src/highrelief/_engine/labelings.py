@@ -60,7 +60,7 @@ class RelabeledRows:
         check_room(
             8.0 * _N_SQUARES * float(table.n_samples) ** 2,
             f"The neighbors of {table.n_samples} samples in order, which permuted labels are counted by,",
-            "Fewer samples would do.",
+            "Use fewer samples.",
         )
         D = distances(self._metric)
         self._ranked, self._sorted = _ranked(np.sqrt(D) if self._metric == nearest.EUCLIDEAN else D)

@@ -159,7 +159,7 @@ class NeighborMargins:
         check_room(
             8.0 * (2 * n if apart else n) * table.n_features * (1 if table.missing is None else 2),
             f"The margins of {n} samples in each of {table.n_features} features",
-            "Fewer features or samples would do.",
+            "Use fewer features or samples.",
         )
         out = np.zeros((2 * n if apart else n, table.n_features))
         excess = None if table.missing is None else np.zeros((len(out), self._n_features))

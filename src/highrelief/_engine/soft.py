@@ -110,7 +110,7 @@ class PairwiseDistances(ABC, Generic[Pairs_co]):
 
     @abstractmethod
     def _weighted(self, w: NDArray[np.float64]) -> Pairs_co:
-        """Return the pairs under weights w, an array that nobody changes."""
+        """Return the pairs under weights w, which must not be modified."""
 
     @abstractmethod
     def _row_fingerprints(self) -> NDArray[np.float64]:
@@ -444,7 +444,7 @@ def margin_columns(
     check_room(
         8.0 * X.size,
         f"The margins of {len(X)} samples in each of {X.shape[1]} features",
-        "Fewer features would do, or a larger alpha, which selects fewer.",
+        "Use fewer features, or a larger alpha, which selects fewer.",
     )
     Z = np.zeros(X.shape)
     missing_lists = correction.of_features(features)

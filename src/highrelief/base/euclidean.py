@@ -50,7 +50,7 @@ def check_squares(X: NDArray[np.floating]) -> None:
     if not 1.0 / _WIDEST < span < _WIDEST:
         raise ValueError(
             f"With scale=None the features of X range over up to {2.0 * span:.3g}: the squares of their"
-            " differences are beyond float64. scale='range' would do."
+            " differences are beyond float64. Use scale='range'."
         )
 
 

@@ -448,7 +448,7 @@ def _check_room(data: TrainingData, draws: Sequence[Draw], n_at_a_time: int) -> 
     check_room(
         8.0 * _N_COPIES * len(draws) * n_features,
         f"The weights of {len(draws)} members for {n_features} features",
-        "Fewer members or features would do.",
+        "Use fewer members or features.",
     )
     if isinstance(data.X, np.ndarray):
         n_samples = max(draw.samples.size for draw in draws)

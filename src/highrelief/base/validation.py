@@ -23,7 +23,7 @@ from scipy.sparse import issparse as is_sparse
 from sklearn.utils import assert_all_finite as _assert_all_finite
 from sklearn.utils import check_array as _check_array
 from sklearn.utils import check_X_y as _check_X_y
-from sklearn.utils import column_or_1d
+from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.multiclass import check_classification_targets as _check_classification_targets
 from sklearn.utils.multiclass import type_of_target as _type_of_target
 from sklearn.utils.validation import _check_feature_names, _check_n_features
@@ -302,11 +302,8 @@ def validate_sparse(estimator: Any, X: Any, y: ArrayLike, *, reset: bool, min_sa
     ranges = sparse_ranges(samples)
     if not ranges.finite:
         if np.isnan(samples.data).any():
-            raise ValueError(
-                f"Input X contains NaN. {type(estimator).__name__} takes sparse tables only without missing"
-                " values; X.toarray() may have some, if it fits into memory, where the method knows what to"
-                " expect of them."
-            )
+            remedy = "use X.toarray()" if get_tags(estimator).input_tags.allow_nan else "impute it"
+            raise ValueError(f"Sparse X must not contain NaN; {remedy}.")
         assert_all_finite(samples, estimator_name=type(estimator).__name__, input_name="X")
     check_classification_targets(classes)
     return Samples(X=samples, y=classes, known_ranges=ranges)
@@ -435,10 +432,7 @@ def validate_dask(
     table = _dask_table(array)
     ranges = table.ranges()
     if not ranges.finite:
-        raise ValueError(
-            "Input X contains NaN or infinity. Tables that Dask holds must be complete: fill what is missing"
-            " (dask.array.where), or fit to X.compute(), where missing values are taken for what they may be."
-        )
+        raise ValueError("Dask-backed X must not contain NaN or infinity; impute it, or use X.compute().")
     return Samples(X=table, y=target, known_ranges=ranges)
 
 
@@ -765,7 +759,7 @@ class ValidationMixin(FittedViewMixin):
         if codes is not None and is_sparse(X):
             raise TypeError("batches need a dense table, but X is sparse. Use X.toarray().")
         if codes is not None and is_dask_table(X):
-            raise TypeError("batches need a table in memory, but X is held by Dask. Use X.compute().")
+            raise TypeError("batches need a table in memory, but X is Dask-backed. Use X.compute().")
         return None if codes is None else BatchConstraint(codes, self.batch_neighbors == "within")
 
     def _set_scaling(self, data: TrainingData) -> None:

@@ -109,7 +109,7 @@ class FeatureWeighter(ValidationMixin, WeightSelector):
         misses = batch_constraint.has_misses(data.codes)
         if not misses.any():
             reason = (
-                "no batch has two classes, so that nothing tells a feature of the class from one of the batch"
+                "no batch has two classes; label and batch are confounded"
                 if batch_constraint.within
                 else "all samples are of one batch"
             )

@@ -91,7 +91,7 @@ def rank(
                 check_report()
         for name in ("resamples", "groups", "interactions"):
             if out is None and is_given(context, name):
-                raise UsageError(f"--{name} is for report.html: --out FOLDER says where to write it.")
+                raise UsageError(f"--{name} is for report.html; use --out FOLDER.")
         screen = Screen(quiet=quiet)
         if repeat is not None:
             given = [name for name in context.params if is_given(context, name)]
@@ -162,8 +162,7 @@ def select(
     with exit_on_error(debug):
         if (top is None) == (control is None):
             raise UsageError(
-                "--top N says how many features to keep, --control fdr or fwer at what error rate:"
-                " one of the two is needed."
+                "Use either --top N, to keep N features, or --control fdr or fwer, to bound the error rate."
             )
         if top is not None:
             for name in ("level", "by", "permutations", "groups"):
@@ -198,7 +197,7 @@ def select(
         with ignore_closed_pipe():
             screen.selection(found.header(), found.rows(kept_only=True))
         screen.note(found.sentence())
-        screen.note(f"What is tested. {found.selector.null_}")
+        screen.note(f"Null hypothesis: {found.selector.null_}")
         screen.note(
             f"Written: {out}, {counted(len(found.ranking.read.y), 'sample')} and"
             f" {counted(found.n_kept, 'feature')}; {statistics}"

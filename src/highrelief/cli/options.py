@@ -40,7 +40,7 @@ def _check_redundancy(threshold: float | None) -> float | None:
 
 def _check_jobs(jobs: int | None) -> int | None:
     if jobs == 0:
-        raise typer.BadParameter("0 threads do nothing.")
+        raise typer.BadParameter("0; use a positive number, or -1 for all cores.")
     return jobs
 
 
@@ -329,7 +329,7 @@ def method_named(name: str) -> Method:
     if name in METHODS:
         return METHODS[name]
     close = get_close_matches(name.lower(), METHODS, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"it knows {', '.join(METHODS)}."
+    hint = f"did you mean {close[0]}?" if close else f"available: {', '.join(METHODS)}."
     raise UsageError(f"There is no method {name!r}; {hint}")
 
 

@@ -386,7 +386,7 @@ def demo(
 ) -> tuple[Ranking, list[str]]:
     """Write the table of the demo and its ranking; return the ranking and the relevant features."""
     if folder.exists() and not (folder / _TABLE).exists():
-        raise RunError(f"{folder} exists already and is not of a demo; --out says another folder.")
+        raise RunError(f"{folder} exists already and is not of a demo; use --out with another folder.")
     X, y, relevant = make_fermat_spiral(
         N_SAMPLES, turns=TURNS, n_irrelevant=N_IRRELEVANT, shuffle_features=True, random_state=0
     )

@@ -101,8 +101,8 @@ def reproduce(
         raise RunError(failed[0])
     if not planned.datasets:
         raise UsageError(
-            f"None of its sets is at hand ({', '.join(planned.missing)}); --data says where they are,"
-            " --fetch gets those that OpenML has."
+            f"None of its sets is at hand ({', '.join(planned.missing)}); use --data FOLDER, or"
+            " --fetch to download those that OpenML has."
         )
     outcomes = _run_cells(planned, n_jobs, listener)
     return Reproduction(

@@ -52,7 +52,7 @@ def _alternatives(ability: Callable[[Any], bool], what: str) -> str:
     """Return the methods that have an ability as the end of a sentence; empty if none has it."""
     *others, last = methods_with(ability) or [""]
     names = f"{', '.join(others)} or {last}" if others else last
-    return f"; --method {names} takes {what}" if names else ""
+    return f"; use --method {names} for {what}" if names else ""
 
 
 def check_batches(name: str, estimator: Any, column: str | None) -> None:
@@ -69,12 +69,12 @@ def _takes_batches(estimator: Any) -> bool:
 def resolve(request: Request, estimator: Any) -> Request:
     """Return the request with automatic options set for the estimator; raise if it does not support one."""
     if "categorical_features" in request.settings:
-        raise UsageError("--categorical COLUMN says which features are categories, and not --set.")
+        raise UsageError("--set categorical_features is not supported; use --categorical COLUMN.")
     if request.categorical and not takes_categories(estimator):
-        others = _alternatives(takes_categories, "categories")
+        others = _alternatives(takes_categories, "categorical columns")
         raise UsageError(f"--categorical: {request.method} takes numbers only{others}.")
     if request.missing == "keep" and not takes_missing(estimator):
-        others = _alternatives(takes_missing, "missing ones")
+        others = _alternatives(takes_missing, "missing values")
         raise UsageError(f"--missing keep: {request.method} needs all values{others}.")
     if request.missing != "auto":
         return request
@@ -134,14 +134,14 @@ def read_for(estimator: Any, request: Request, source: Source) -> tuple[LabeledT
     try:
         as_read = read_table(source, roles)
     except ContinuousTargetError as error:
-        others = _alternatives(takes_continuous_target, "numbers")
+        others = _alternatives(takes_continuous_target, "a continuous target")
         raise TableError(f"{str(error).rstrip('.')}{others}.") from error
     except NoNumbersError as error:
-        others = _alternatives(takes_categories, "words")
+        others = _alternatives(takes_categories, "categorical columns")
         raise TableError(f"{str(error).rstrip('.')}{others}.") from error
-    others = _alternatives(takes_categories, "them as categories") if as_read.dropped_columns else ""
+    others = _alternatives(takes_categories, "them") if as_read.dropped_columns else ""
     if others:
-        as_read = _with_note(as_read, f"{request.method} takes no words{others}.")
+        as_read = _with_note(as_read, f"{request.method} does not support categorical columns{others}.")
     table = impute(as_read, request.missing)
     missing = missing_mask(table)
     if missing.any():

@@ -54,7 +54,7 @@ def write_features(ranking: Ranking, chosen: Set[str], path: Path, *, force: boo
     X, target = table.X[:, places], ranking.request.target
     words = [name for name in names if len(table.levels.get(name, ())) > 2]
     if words and kind == ".npz":
-        raise UsageError(f"--out: NPZ holds numbers only, and {quoted_list(words)} has words; .csv would do.")
+        raise UsageError(f"--out: NPZ holds numbers only, and {quoted_list(words)} has words; use .csv.")
     write_file(path, lambda part: _write(part, kind, table, names, X, target), force=force)
     return names
 

@@ -88,7 +88,7 @@ class InputFile:
                 check_room(status.st_size, f"The file {self.name!r}", "Use a smaller one.")
                 data = stream.read()
         except PermissionError as error:
-            raise TableError(f"{quoted(self.path)} may not be read: {error.strerror}.") from error
+            raise TableError(f"Cannot read {quoted(self.path)}: permission denied.") from error
         except OSError as error:
             raise TableError(f"Cannot read {quoted(self.path)}: {error.strerror or error}.") from error
         self.digest = hashlib.sha256(data).hexdigest()

@@ -30,8 +30,8 @@ def impute(table: LabeledTable, rule: str) -> LabeledTable:
         row, column = np.argwhere(missing)[0]
         raise TableError(
             f"{counted(int(missing.sum()), 'value is', 'values are')} missing, the first in"
-            f" {quoted(table.feature_names[column])} of sample {row + 1}; --missing says what to"
-            " do about it."
+            f" {quoted(table.feature_names[column])} of sample {row + 1}; use another rule"
+            " for --missing."
         )
     if rule == "drop-samples":
         kept = ~of_sample

@@ -76,7 +76,9 @@ def _reader(kind: str, file: InputFile, dialect: Dialect) -> Cells:
         return read_arff(file, dialect.encoding, dialect.tokens)
     if kind in _TEXT or dialect.separator is not None:
         return read_delimited(file, dialect)
-    raise TableError(f"{quoted(file.name)} is of no known kind; {KINDS} are read, and any text with --sep.")
+    raise TableError(
+        f"Unknown file format of {quoted(file.name)}; supported: {KINDS}, and any text with --sep."
+    )
 
 
 def _transpose(cells: Cells, source: Source) -> Cells:
@@ -181,8 +183,10 @@ def _sample_names(cells: Cells, roles: Roles, source: Source) -> list[str]:
         return cells.row_names
     for index, name in enumerate(cells.names):
         words = cells.text_columns.get(index, ())
-        if name == roles.identifiers[0] if roles.identifiers else is_unique_key(words):
+        if (name == roles.identifiers[0]) if roles.identifiers else is_unique_key(words):
             return [word or "" for word in cells.labels(index)]
+    if roles.identifiers:
+        raise unknown_column(roles.identifiers[0], cells.names, f"named by --id, in {source.path.name}")
     raise TableError(
-        f"{source.path.name} has no column that names its samples, to find their labels by; --id says one."
+        f"{source.path.name} has no column of unique names to match its samples with --labels; use --id."
     )

@@ -88,7 +88,7 @@ def continuous_values(
         except ValueError as error:
             raise TableError(
                 f"The target {quoted(target)} is {quoted(text[row])} in {row_names[row]}, and this method"
-                " needs a target of numbers; --missing-value says that it stands for a missing one."
+                " needs a target of numbers; use --missing-value if it stands for a missing value."
             ) from error
     known = y[~np.isnan(y)]
     if known.size == 0:
@@ -382,7 +382,7 @@ class _TableBuilder:
         if not kept and dropped_columns:
             raise NoNumbersError(
                 f"The table has no column of numbers beside the target, only words: {self._listed(indices)};"
-                " --sep and --decimal say how a text is written."
+                " check --sep and --decimal."
             )
         if not kept:
             raise TableError(
@@ -461,7 +461,7 @@ class _TableBuilder:
             raise TableError(
                 f"Column {quoted(self._names[index])} has numbers but for {len(stray)} of {len(words)}"
                 f" values, such as {quoted(words[stray[0]])} in {self._cells.row_name(stray[0])};"
-                " --missing-value says that it is none, --drop leaves the column out."
+                " use --missing-value if it stands for a missing value, or --drop to leave the column out."
             )
 
     def _check_finite(self, X: NDArray[Any], indices: Sequence[int], rows: NDArray[np.int64]) -> None:

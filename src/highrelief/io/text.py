@@ -183,7 +183,7 @@ def _as_utf8(data: bytes, path: InputFile, encoding: str | None) -> bytes:
     except UnicodeDecodeError as error:
         raise TableError(
             f"{path.name} is not {encoding or 'UTF-8'} throughout: byte 0x{data[error.start]:02x} in line"
-            f" {_line_of(data, error.start)}; --encoding says how it is written, latin-1 for example."
+            f" {_line_of(data, error.start)}; use --encoding, for example latin-1."
         ) from error
     except (LookupError, ValueError) as error:
         raise TableError(f"Cannot read {path.name} with encoding={encoding!r}: {error}.") from error
@@ -257,7 +257,7 @@ def _check_lengths(
             ends = " and has no end: the file is cut off" if cut and index == indices[-1] else ""
             raise TableError(
                 f"{path.name}: line {index + 1} has {counted(n_fields, 'field')}, the header has"
-                f" {n_names:,}{ends}; {separator.decode()!r} was taken for the separator, --sep says another."
+                f" {n_names:,}{ends}; {separator.decode()!r} was taken as separator; use --sep to change it."
             )
 
 

@@ -131,7 +131,7 @@ class DANN(FeatureExtractor):
         check_square(
             min(columns.n_samples, columns.n_features),
             "DANN",
-            'Fewer samples or features would do, and LFE with solver="arpack" makes none of them.',
+            'Use fewer samples or features, or LFE with solver="arpack", which makes none of them.',
         )
         if self.solver_ == "dual":
             found = scatter.sample_directions(

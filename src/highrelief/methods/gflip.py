@@ -88,7 +88,7 @@ class ClassedColumns:
         check_room(
             needed,
             f"The distances of all pairs of {self.n_samples} samples, {n_sets} at a time,",
-            "Fewer samples, or n_jobs=1, would do.",
+            "Use fewer samples or n_jobs=1.",
         )
 
 
@@ -287,7 +287,7 @@ class GFlip(EuclideanWeighter):
         Members by ``score_losses_``, 1 = the largest; equal ones share the lowest number, and so do all that
         are no members.
     score_ : float
-        Sum of the utilities, counting copies.
+        Sum of the utilities, weighted by ``sample_weight``.
     score_losses_ : array of shape (n_features,)
         What the score loses when the member alone is dropped; 0 for others.
     scores_ : array of shape (n_iter,)
@@ -370,7 +370,7 @@ class GFlip(EuclideanWeighter):
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights: weight s means s copies, which are hits of each other.
+            Sample weights: weight s means s duplicates, which are hits of each other.
 
         Returns
         -------
@@ -406,7 +406,7 @@ class GFlip(EuclideanWeighter):
         if self.scale is None and columns.least_steps < _FEW_STEPS:
             warn_user(
                 "With scale=None the ranges of the features of X differ so much that GFlip, which rounds"
-                " all of them alike, leaves the smallest few digits or none. scale='range' would do.",
+                " all of them alike, leaves the smallest few digits or none. Use scale='range'.",
                 UserWarning,
             )
         return columns

@@ -267,7 +267,8 @@ class CrossValidatedSelector(CrossValidatedWeighter):
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, if the fit of ``estimator`` takes them: in the fits, as neighbors and in
-            the score. All copies of a sample are in one fold. A classifier gets them if its fit takes them.
+            the score. All duplicates of a sample are in one fold. A classifier gets weights if its fit takes
+            them.
         groups : array-like of shape (n_samples,), default=None
             For ``cv``: samples of the same group (such as those of one patient) are in one fold. Also passed
             to the fit of ``estimator``, if that takes them.

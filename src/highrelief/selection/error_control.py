@@ -35,19 +35,19 @@ KNOCKOFFS_IN_MEMORY = "knockoffs follow from the correlations of all features, w
 #: Null hypothesis, by method.
 NULLS = {
     "permutation": (
-        "Marginal: the null features, all together, are independent of the label and of the features that are"
-        " real. If no feature is real, the error rate is at most the level, exactly, whatever the weighter"
-        " and however features depend on each other. Beside real features that is an approximation: as far as"
-        " noise weighs what it does when its rows are permuted against what was found. A feature that only"
-        " follows a real one is not null."
+        "Null features are jointly independent of the label and of the relevant features (marginal null). If"
+        " no feature is relevant, the error rate is at most the level, exactly, for any weighter and any"
+        " dependence between features. Otherwise the bound is approximate: the weights of null features are"
+        " estimated by permuting their values against the label and the selected features. A feature that is"
+        " only correlated with a relevant one is not null."
     ),
     "stability": (
-        "By frequency: the feature is among the best in half of the samples no more often than one drawn by"
-        " lot. A statement about the weighter at half the samples, not about dependence on the label."
+        "The feature is among the best in half of the samples no more often than one drawn at random. This is"
+        " a statement about the weighter at half the samples, not about dependence on the label."
     ),
     "knockoff": (
-        "Conditional: the feature is independent of the label given all other features. A feature that only"
-        " follows a real one is null. It holds as far as the model of the features does."
+        "The feature is independent of the label given all other features (conditional null). A feature that"
+        " is only correlated with a relevant one is null. The bound is as accurate as the feature model."
     ),
 }
 

@@ -241,7 +241,7 @@ class KernelWidthCV(CrossValidatedWeighter):
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, in the fits and in the score: weight s means s copies, all in one fold.
+            Sample weights, in the fits and in the score: weight s means s duplicates, all in one fold.
         groups : array-like of shape (n_samples,), default=None
             Samples of the same group (such as those of one patient) are in one fold.
         batches : array-like of shape (n_samples,), default=None

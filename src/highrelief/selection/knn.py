@@ -162,7 +162,7 @@ class NestedKNN:
         check_room(
             24.0 * len(X) * len(self._X),
             f"The distances of {len(X)} samples to {len(self._X)}",
-            "More folds would do, or a classifier that finds neighbors without them.",
+            "Use more folds, or a classifier that needs no distance matrix.",
         )
         squares = np.zeros((len(X), len(self._X)))
         added, lengths, own_lengths = np.empty_like(squares), np.zeros(len(X)), np.zeros(len(self._X))

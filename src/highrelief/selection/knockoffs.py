@@ -1,12 +1,11 @@
 r"""Model-X knockoffs: a feature is selected if its weight exceeds that of its knockoff by a margin.
 
-Every feature gets a knockoff, drawn from the other features without a look at y, such that a feature and its
-knockoff could change places unnoticed, were it not for y. One fit weighs all of them side by side. Features
-that y does not need are as likely to lose against their knockoffs as to win: those that lose tell how many of
-those that win do so by chance.
+A feature and its knockoff are exchangeable: knockoffs are drawn without y, and swapping a feature with its
+knockoff leaves their joint distribution with all others unchanged. One fit weighs features and knockoffs
+together. Null features win and lose equally often; the losses estimate the false wins.
 
-What is null here: y and the feature are independent *given all other features*. A feature that only goes
-along with one that counts is null, and so is each of two copies of the same.
+Null hypothesis: y and the feature are independent *given all other features*. A feature that is only
+correlated with a relevant one is null, and so is each of two identical features.
 """
 
 from __future__ import annotations
@@ -195,11 +194,10 @@ def diagonal(sigma: NDArray[np.float64]) -> NDArray[np.float64]:
 
 # Normal scores of features with ties, drawn given the other features
 #
-# A Gaussian copula says that a value is seen because something Gaussian lies between two bounds. Where lots
-# decide among equals, what lies behind two features of few values is less correlated than they are, and so
-# are knockoffs that are drawn from it: null features beside real ones win against them. So scores of equals
-# are drawn from what the model says of them, given the scores of the other features and the bounds;
-# correlations are estimated anew from these, in turns (Gibbs sampling).
+# In a Gaussian copula, a tied value bounds a latent score. Breaking ties at random weakens correlations, also
+# those of the knockoffs, and null features correlated with relevant ones win against them. So scores are
+# sampled given the bounds and the other features, and correlations estimated from them, in turn (Gibbs
+# sampling).
 #
 # Hoff, P. D. (2007). Extending the rank likelihood for semiparametric copula estimation. Annals of Applied
 # Statistics 1(1), 265-283.
@@ -336,10 +334,9 @@ def decide_by_knockoffs(
     level : float, default=0.1
         Bound of the false discovery rate, in (0, 1).
     marginals : {"empirical", "gaussian"}, default="empirical"
-        "empirical": normal scores are what is taken for Gaussian, and a knockoff has exactly the values of
-        its feature, in another order: binary features have binary knockoffs, and ranges are the same, by
-        which weighters scale. Where features take few values, scores of equals are drawn as the model says
-        (``selection/knockoffs.py``). "gaussian": the features are Gaussian as they are.
+        "empirical": features are mapped to normal scores; each knockoff permutes the feature's values. Binary
+        features have binary knockoffs, and the ranges by which weighters scale are equal. The scores of ties
+        are sampled from the model. "gaussian": features are modeled as Gaussian, without a transformation.
     covariance : array-like of shape (n_features, n_features), default=None
         Covariance of the features, where it is known; with ``marginals="gaussian"`` only. None estimates the
         correlations from X, shrunk after Ledoit and Wolf.

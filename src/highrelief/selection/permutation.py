@@ -196,7 +196,7 @@ def global_pvalue(observed: NDArray[np.floating], null: NDArray[np.floating]) ->
 
     The rate is the lowest that :func:`benjamini_hochberg` makes of :func:`pooled_pvalues`. Features that
     depend on each other reach low ones together, more often than the procedure allows for; here every row
-    is judged among all others as the observed one is, so that this p-value is exact whatever they depend on.
+    is compared with all others as the observed one is, so this p-value is exact under any dependence.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ class Exchange:
         if same_within(labels, codes):
             raise ValueError(
                 "Labels cannot be permuted: all samples of a batch, or of a batch and group, have the same"
-                " label, so that nothing tells what goes with the label from what goes with the batch."
+                " label; label and batch are confounded."
             )
         return found
 
@@ -319,7 +319,7 @@ class PermutationTest:
         check_room(
             8.0 * _N_NULLS * seeds.size * n_features,
             f"The weights of {n_features} features by {seeds.size} permutations",
-            "Fewer permutations or features would do.",
+            "Use fewer permutations or features.",
         )
         places = self.exchange.places(seeds, self.data.n_samples)
         weights, null = self._weights(places)

@@ -194,7 +194,7 @@ def decide_by_stability(
 
     Halves have ⌊n/2⌋ samples of each class, what is odd is left out by lot: given the classes, two halves are
     independent and of one distribution, as the theory asks. Groups are kept together, and halved without
-    regard to classes; so are the samples where y holds numbers. A sample and its copies are in one half.
+    regard to classes; so are the samples where y holds numbers. A sample and its duplicates are in one half.
 
     Parameters
     ----------
