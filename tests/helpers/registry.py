@@ -43,6 +43,7 @@ from highrelief import (
     MultiSURF,
     MultiSURFStar,
     OnlineIRelief,
+    PairScan,
     RedundancyFilter,
     Relief,
     ReliefF,
@@ -288,6 +289,17 @@ FAMILIES = [
         settles=False,
     ),
     Family(FisherScore, {"": {}}, margins=False, one_by_one=True, one_step=True),
+    Family(
+        PairScan,
+        {
+            "": {"n_bins": (2, 3)},
+            "one number of bins": {"n_bins": 4},
+            "permutations": {"n_bins": 3, "n_permutations": 3, "random_state": 0},
+        },
+        sample_weight=False,
+        margins=False,
+        chooses_number=True,
+    ),
     Family(
         EnsembleWeighting,
         {
