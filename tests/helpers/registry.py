@@ -89,6 +89,8 @@ class Family:
     far_counts: bool = False
     #: Looks at each feature alone: whatever differs between the classes weighs more than 0.
     one_by_one: bool = False
+    #: Counts samples at levels: takes no sample weights, and among few samples many features are as good.
+    by_counts: bool = False
     #: Has no steps whose progress ``verbose`` could show.
     one_step: bool = False
     #: What ``weighted=True`` means.
@@ -298,6 +300,7 @@ FAMILIES = [
         },
         sample_weight=False,
         margins=False,
+        by_counts=True,
         chooses_number=True,
     ),
     Family(

@@ -18,7 +18,7 @@ from numba import types
 from numba.core import cgutils
 
 from .intrinsics import intrinsic
-from .jit import bits_from_float32, float32_from_bits, kernel
+from .jit import bits_from_float32, float32_from_bits, kernel, wide_vectors
 from .simd import count_bits, load, splat, store, target_vector_bytes
 
 #: Features of a block.
@@ -29,6 +29,7 @@ WORD = 64
 _SLACK = 1e-9
 
 _I64 = ir.IntType(64)
+_MOST = np.int64(2**63 - 1)
 _ONE = np.uint64(1)
 
 # Rows of the work space of a pair of blocks, one number per lane: sums of n·log n, then degrees of freedom.
@@ -60,6 +61,9 @@ class Planes(NamedTuple):
     complete: Any
     #: (n_blocks,) number of binnings.
     binnings: Any
+    #: (n_blocks,) whether all features are complete, have three levels with all classes at each, and are not
+    #: binned, and there is one stratum: most blocks of genotypes.
+    three: Any
     #: (n_blocks · 8,) index of the feature, or -1 for padding.
     feature: Any
     #: (3, n_binnings, n_blocks · 8) Σ n·log n over the cells (level, class) minus that over levels,
@@ -86,6 +90,9 @@ class Maxima(NamedTuple):
     z: Any
     #: (2, n_blocks · 8) the partners.
     partners: Any
+    #: (4, n_blocks · 8) sums on the integer grid that a z above the largest needs, for two features of three
+    #: levels: with nine occupied cells, and with seven.
+    limits: Any
     #: (2, n_pairs) best pairs, falling: the smaller of both conditional z, and the z of the interaction part.
     pair_z: Any
     #: (2, n_pairs) their features.
@@ -263,59 +270,44 @@ def _subtract(margins, margin, stride, N, first, n_counts, step):
 
 
 @kernel
-def _three_levels(entropy, classes, n_classes, N, margins, row, column, spare, spare_row, spare_column, V):
-    """Sum over the cells of complete features of three levels; N has the counts of 2 × 2 levels."""
-    eight, one_row, n_groups = np.uint64(LANES), np.uint64(3 * LANES), np.uint64(n_classes)
-    row, spare_row = np.uint64(row), np.uint64(spare_row)
+def _three_levels(entropy, n_classes, N, margins, row, column, joint, cells):
+    """Sum over the 3 × 3 cells of eight pairs, and count the occupied ones; N has counts of 2 × 2 levels."""
+    wide_vectors()
+    eight, three_rows, classes = np.uint64(LANES), np.uint64(3 * LANES), np.uint64(n_classes)
     for k in range(eight):
-        joint, in_i, in_j, cells = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-        at, of_i, of_j = np.uint64(k), row, np.uint64(column) + k
-        spare_i, spare_j = spare_row, np.uint64(spare_column) + k
-        for s in range(classes.shape[0]):
-            t00 = t01 = t02 = t10 = t11 = t12 = t20 = t21 = t22 = np.uint64(0)
-            for _ in range(n_groups):
-                n00, n01 = N[at], N[at + eight]
-                n10, n11 = N[at + one_row], N[at + one_row + eight]
-                n02 = margins[of_i] - n00 - n01
-                n12 = margins[of_i + eight] - n10 - n11
-                n20 = margins[of_j] - n00 - n10
-                n21 = margins[of_j + eight] - n01 - n11
-                n22 = margins[of_i + eight + eight] - n20 - n21
-                joint += entropy[n00] + entropy[n01] + entropy[n02]
-                joint += entropy[n10] + entropy[n11] + entropy[n12]
-                joint += entropy[n20] + entropy[n21] + entropy[n22]
-                t00 += n00
-                t01 += n01
-                t02 += n02
-                t10 += n10
-                t11 += n11
-                t12 += n12
-                t20 += n20
-                t21 += n21
-                t22 += n22
-                at += one_row + one_row + one_row
-                of_i += one_row
-                of_j += one_row
-            joint -= entropy[t00] + entropy[t01] + entropy[t02]
-            joint -= entropy[t10] + entropy[t11] + entropy[t12]
-            joint -= entropy[t20] + entropy[t21] + entropy[t22]
-            row0 = np.int64(t00 > 0) + np.int64(t01 > 0) + np.int64(t02 > 0)
-            row1 = np.int64(t10 > 0) + np.int64(t11 > 0) + np.int64(t12 > 0)
-            row2 = np.int64(t20 > 0) + np.int64(t21 > 0) + np.int64(t22 > 0)
-            column0 = np.int64(t00 > 0) + np.int64(t10 > 0) + np.int64(t20 > 0)
-            column1 = np.int64(t01 > 0) + np.int64(t11 > 0) + np.int64(t21 > 0)
-            column2 = np.int64(t02 > 0) + np.int64(t12 > 0) + np.int64(t22 > 0)
-            in_i += row0 * spare[spare_i] + row1 * spare[spare_i + eight]
-            in_i += row2 * spare[spare_i + eight + eight]
-            in_j += column0 * spare[spare_j] + column1 * spare[spare_j + eight]
-            in_j += column2 * spare[spare_j + eight + eight]
-            cells += (row0 + row1 + row2) * classes[s]
-            spare_i += one_row
-            spare_j += one_row
-        V[_JOINT, k] = joint
-        V[_CELLS_IN_I, k] = in_i
-        V[_CELLS_IN_J, k] = in_j
-        V[_CELLS, k] = cells
+        sums = np.int64(0)
+        t00 = t01 = t02 = t10 = t11 = t12 = t20 = t21 = t22 = np.uint64(0)
+        at, of_i, of_j = np.uint64(k), np.uint64(row), np.uint64(column) + k
+        for _ in range(classes):
+            n00, n01 = N[at], N[at + eight]
+            n10, n11 = N[at + three_rows], N[at + three_rows + eight]
+            n02 = margins[of_i] - n00 - n01
+            n12 = margins[of_i + eight] - n10 - n11
+            n20 = margins[of_j] - n00 - n10
+            n21 = margins[of_j + eight] - n01 - n11
+            n22 = margins[of_i + eight + eight] - n20 - n21
+            sums += entropy[n00] + entropy[n01] + entropy[n02]
+            sums += entropy[n10] + entropy[n11] + entropy[n12]
+            sums += entropy[n20] + entropy[n21] + entropy[n22]
+            t00 += n00
+            t01 += n01
+            t02 += n02
+            t10 += n10
+            t11 += n11
+            t12 += n12
+            t20 += n20
+            t21 += n21
+            t22 += n22
+            at += three_rows + three_rows + three_rows
+            of_i += three_rows
+            of_j += three_rows
+        sums -= entropy[t00] + entropy[t01] + entropy[t02]
+        sums -= entropy[t10] + entropy[t11] + entropy[t12]
+        sums -= entropy[t20] + entropy[t21] + entropy[t22]
+        joint[k] = sums
+        occupied = np.int64(t00 > 0) + np.int64(t01 > 0) + np.int64(t02 > 0)
+        occupied += np.int64(t10 > 0) + np.int64(t11 > 0) + np.int64(t12 > 0)
+        cells[k] = occupied + np.int64(t20 > 0) + np.int64(t21 > 0) + np.int64(t22 > 0)
 
 
 @kernel
@@ -526,6 +518,155 @@ def _visit_pair(feature, values, partners, pair_z, pair_features, at_i, at_j, z_
 
 
 @kernel
+def _limit(z, df, unit, deviates):
+    """Return a sum on the integer grid that is exceeded where G may have a z of at least a bound ≥ 0."""
+    bound = deviates[0, df] + deviates[1, df] * z
+    return np.int64(df * bound * bound * bound * (1.0 - _SLACK) / unit)
+
+
+@kernel
+def _none_exceeds(joint, cells, of_i, of_all, constants, limits, least, least_of_seven, at_i, at_j):
+    """Whether no sum of eight pairs exceeds its limit, which is lower where cells are empty."""
+    wide_vectors()
+    given_9, both_9, given_7, both_7 = limits[0, at_i], limits[1, at_i], limits[2, at_i], limits[3, at_i]
+    exceeded = False
+    first = np.uint64(at_j)
+    for k in range(np.uint64(LANES)):
+        of_j = constants[0, 0, first + k]
+        given_i, given_j = joint[k] - of_i, joint[k] - of_j
+        both = given_i - of_j + of_all
+        nine = cells[k] == 9
+        exceeded |= (
+            (cells[k] < 7)
+            | (given_i > (limits[0, first + k] if nine else limits[2, first + k]))
+            | (given_j > (given_9 if nine else given_7))
+            | (both > (both_9 if nine else both_7))
+            | (both > (limits[1, first + k] if nine else limits[3, first + k]))
+            | (min(given_i, given_j) > (least if nine else least_of_seven))
+        )
+    return not exceeded
+
+
+@kernel
+def _visit_three_levels(
+    joint,
+    cells,
+    of_all,
+    spare,
+    unit,
+    deviates,
+    constants,
+    feature,
+    values,
+    partners,
+    limits,
+    pair_z,
+    pair_features,
+    at_i,
+    at_j,
+    lower,
+):
+    """Update the maxima by eight pairs of features of three levels with all classes."""
+    wide_vectors()
+    n_pairs = pair_z.shape[1]
+    of_i = constants[0, 0, at_i]
+    for k in range(lower, LANES):
+        at = at_j + k
+        if feature[at] < 0:
+            continue
+        of_j = constants[0, 0, at]
+        G_j, G_i = unit * (joint[k] - of_i), unit * (joint[k] - of_j)
+        G_both = unit * (joint[k] - of_i - of_j + of_all)
+        df, df_both = (cells[k] - 3) * spare, (cells[k] - 5) * spare
+        least = pair_z[0, n_pairs - 1] if n_pairs else np.inf
+        if (
+            _exceeds(G_j, df, min(values[0, at], least), deviates)
+            or _exceeds(G_i, df, values[0, at_i], deviates)
+            or _exceeds(G_both, df_both, min(values[1, at], values[1, at_i]), deviates)
+        ):
+            z_i, z_j = _z_score(G_i, df, deviates), _z_score(G_j, df, deviates)
+            z_both = _z_score(G_both, df_both, deviates)
+            _visit_pair(feature, values, partners, pair_z, pair_features, at_i, at, z_i, z_j, z_both)
+            for place in (at_i, at):
+                for which in range(2):
+                    z = values[which, place]
+                    limits[which, place] = _limit(z, (6 - 2 * which) * spare, unit, deviates)
+                    limits[2 + which, place] = _limit(z, (4 - 2 * which) * spare, unit, deviates)
+
+
+@kernel
+def _scan_three_levels(
+    words,
+    group_words,
+    margins,
+    constants,
+    entropy,
+    deviates,
+    feature,
+    of_all,
+    unit,
+    values,
+    partners,
+    limits,
+    pair_z,
+    pair_features,
+    block_i,
+    word_i,
+    margin_i,
+    block_j,
+    word_j,
+    margin_j,
+    N,
+    joint,
+    cells,
+):
+    """Visit the pairs of two blocks of features of three levels with all classes."""
+    wide_vectors()
+    n_classes, n_pairs, at_j = group_words.shape[0] - 1, pair_z.shape[1], block_j * LANES
+    least = least_of_seven = _MOST
+    for lane in range(LANES):
+        at_i = block_i * LANES + lane
+        if feature[at_i] < 0:
+            continue
+        _count(words, group_words, word_i + lane, 2, 3, word_j, 2, 3, N)
+        _three_levels(entropy, n_classes, N, margins, margin_i + lane, margin_j, joint, cells)
+        if n_pairs:
+            least = _limit(pair_z[0, n_pairs - 1], 6 * (n_classes - 1), unit, deviates)
+            least_of_seven = _limit(pair_z[0, n_pairs - 1], 4 * (n_classes - 1), unit, deviates)
+        if _none_exceeds(
+            joint,
+            cells,
+            constants[0, 0, at_i],
+            of_all,
+            constants,
+            limits,
+            least,
+            least_of_seven,
+            at_i,
+            at_j,
+        ):
+            continue
+        _visit_three_levels(
+            joint,
+            cells,
+            of_all,
+            n_classes - 1,
+            unit,
+            deviates,
+            constants,
+            feature,
+            values,
+            partners,
+            limits,
+            pair_z,
+            pair_features,
+            at_i,
+            at_j,
+            lane + 1 if block_i == block_j else 0,
+        )
+
+
+@kernel
 def _screen(V, unit, deviates, values, at_i, at_j, lower, least, Z):
     """Fill Z with the z of eight pairs: of i given j, of j given i, and of the interaction.
 
@@ -561,8 +702,8 @@ def scan_blocks(P, M, first, last):
     words, group_words, margins, spare, constants = P.words, P.group_words, P.margins, P.spare, P.constants
     entropy, deviates, feature, of_strata, unit = P.entropy, P.deviates, P.feature, P.classes, P.unit
     complete, binnings, first_word, first_spare = P.complete, P.binnings, P.first_word, P.first_spare
-    n_planes = P.n_planes
-    values, partners, pair_z, pair_features = M.z, M.partners, M.pair_z, M.pair_features
+    n_planes, three = P.n_planes, P.three
+    values, partners, limits, pair_z, pair_features = M.z, M.partners, M.limits, M.pair_z, M.pair_features
     n_strata, n_groups = of_strata.shape[0], group_words.shape[0] - 1
     n_classes, n_pairs = n_groups // n_strata, pair_z.shape[1]
     most = n_planes.max() + 1
@@ -578,10 +719,38 @@ def scan_blocks(P, M, first, last):
     present = np.zeros(LANES, np.int64)
     V = np.zeros((_N_ROWS, LANES), np.int64)
     Z = np.zeros((3, LANES))
+    joint, cells = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64)
     spare_classes = of_strata.sum()
     for block_j in range(first, complete.shape[0]):
         for block_i in range(first, min(last, block_j + 1)):
             n_binnings = max(binnings[block_i], binnings[block_j])
+            if three[block_i] and three[block_j]:
+                _scan_three_levels(
+                    words,
+                    group_words,
+                    margins,
+                    constants,
+                    entropy,
+                    deviates,
+                    feature,
+                    P.of_all,
+                    unit,
+                    values,
+                    partners,
+                    limits,
+                    pair_z,
+                    pair_features,
+                    block_i,
+                    first_word[0, block_i],
+                    first_spare[0, block_i] * n_classes,
+                    block_j,
+                    first_word[0, block_j],
+                    first_spare[0, block_j] * n_classes,
+                    N,
+                    joint,
+                    cells,
+                )
+                continue
             both = complete[block_i] and complete[block_j]
             for lane in range(LANES):
                 at_i, at_j = block_i * LANES + lane, block_j * LANES
@@ -612,68 +781,41 @@ def scan_blocks(P, M, first, last):
                         levels_j,
                         N,
                     )
+                    _complete_counts(
+                        margins, n_groups, row, planes_i, levels_i, column, planes_j, levels_j, N
+                    )
                     if both:
                         _known_margins(
                             constants, binning_i, at_i, binning_j, at_j, P.of_all, spare_classes, V
                         )
-                    if both and levels_i == 3 and levels_j == 3:
-                        _three_levels(
-                            entropy,
-                            of_strata,
-                            n_classes,
-                            N,
-                            margins,
-                            row,
-                            column,
+                        _known_spare(
                             spare,
                             spare_row,
+                            levels_i,
                             spare_column,
-                            V,
+                            levels_j,
+                            of_strata,
+                            spare_i,
+                            spare_j,
+                            classes,
                         )
                     else:
-                        _complete_counts(
-                            margins, n_groups, row, planes_i, levels_i, column, planes_j, levels_j, N
+                        # The margins of the samples where both features are observed.
+                        of_i = counts_i[: n_groups * levels_i * LANES]
+                        of_j = counts_j[: n_groups * levels_j * LANES]
+                        _add_margins(N, n_groups, levels_i, levels_j, of_i, of_j, of_all)
+                        _margin(
+                            entropy, n_classes, of_all, 1, flat_classes, total, present, V, _OF_ALL, _CLASSES
                         )
-                        if both:
-                            _known_spare(
-                                spare,
-                                spare_row,
-                                levels_i,
-                                spare_column,
-                                levels_j,
-                                of_strata,
-                                spare_i,
-                                spare_j,
-                                classes,
-                            )
-                        else:
-                            # The margins of the samples where both features are observed.
-                            of_i = counts_i[: n_groups * levels_i * LANES]
-                            of_j = counts_j[: n_groups * levels_j * LANES]
-                            _add_margins(N, n_groups, levels_i, levels_j, of_i, of_j, of_all)
-                            _margin(
-                                entropy,
-                                n_classes,
-                                of_all,
-                                1,
-                                flat_classes,
-                                total,
-                                present,
-                                V,
-                                _OF_ALL,
-                                _CLASSES,
-                            )
-                            _margin(
-                                entropy, n_classes, of_i, levels_i, spare_i, total, present, V, _OF_I, _BASE_I
-                            )
-                            _margin(
-                                entropy, n_classes, of_j, levels_j, spare_j, total, present, V, _OF_J, _BASE_J
-                            )
-                            _levels_df(n_classes, of_i, levels_i, classes, V, _LEVELS_I)
-                            _levels_df(n_classes, of_j, levels_j, classes, V, _LEVELS_J)
-                        _all_cells(
-                            entropy, n_classes, N, levels_i, levels_j, spare_i, spare_j, classes, total, V
+                        _margin(
+                            entropy, n_classes, of_i, levels_i, spare_i, total, present, V, _OF_I, _BASE_I
                         )
+                        _margin(
+                            entropy, n_classes, of_j, levels_j, spare_j, total, present, V, _OF_J, _BASE_J
+                        )
+                        _levels_df(n_classes, of_i, levels_i, classes, V, _LEVELS_I)
+                        _levels_df(n_classes, of_j, levels_j, classes, V, _LEVELS_J)
+                    _all_cells(entropy, n_classes, N, levels_i, levels_j, spare_i, spare_j, classes, total, V)
                     weakest = pair_z[0, n_pairs - 1] if n_pairs else np.inf
                     least = -1.0 if n_binnings > 1 else weakest
                     found = _screen(V, unit, deviates, values, at_i, at_j, lower, least, Z)

@@ -91,8 +91,9 @@ class PairScan(MixedTableMixin, FeatureWeighter):
 
     with f degrees of freedom, and 0 if there are none. The weight of :math:`x_j` is the largest z of
     :math:`G(x_j; y \mid x_i)` over all partners i, or 0 if none is positive. It includes the information that
-    :math:`x_j` has by itself. Its unit is the standard deviation under independence of one given pair; the
-    maximum over p - 1 partners is about :math:`\sqrt{2 \log p}` by chance.
+    :math:`x_j` has by itself, which is all there is if X has one feature. Its unit is the standard deviation
+    of one pair under independence; the maximum over p - 1 partners is about :math:`\sqrt{2 \log p}` by
+    chance. All weights are 0 if no class has two samples.
 
     **Levels.** Declared categorical features, and integers of at most 10 distinct values, are taken as they
     are. All other numbers are binned: with m of n observed values below and e equal to a value, its bin of B
@@ -143,9 +144,10 @@ class PairScan(MixedTableMixin, FeatureWeighter):
     single_ : array of shape (n_features,)
         z of the information of the feature by itself, G(x_j; y) with (J - 1)(C - 1) degrees of freedom; can
         be negative.
-    pairs_ : structured array of shape (at most n_pairs,)
-        Best pairs: ``first`` and ``second``, indices of the features; ``statistic``, the smaller of the two
-        conditional z, by which they are sorted; ``interaction``, the z of the interaction part.
+    pairs_ : dict of arrays of shape (at most n_pairs,)
+        Best pairs, as columns for a DataFrame: ``"first"`` and ``"second"``, indices of the features;
+        ``"statistic"``, the smaller of the two conditional z, by which they are sorted, if it is positive;
+        ``"interaction"``, the z of the interaction part.
     threshold_ : float
         Quantile of the normal distribution at 0.05/(p·(p - 1)), the Bonferroni bound over all ordered pairs.
     n_features_ : int
@@ -189,7 +191,6 @@ class PairScan(MixedTableMixin, FeatureWeighter):
     """
 
     _allows_missing = True
-    _needs_hits = False
     _types = (*PRECISIONS, np.int8, np.uint8, np.bool_)
 
     _constraints = constraints(n_pairs=count(at_least=0), n_permutations=count(at_least=0))
@@ -256,23 +257,21 @@ class PairScan(MixedTableMixin, FeatureWeighter):
                 n_threads=n_threads,
                 advance=progress.advance,
             )
-            weights = found.conditional
+            weights = _weights(found, table.codes)
             larger = np.zeros((2, n_features), np.int64)
             for _ in range(self.n_permutations):
-                permuted = scan_pairs(
-                    levels,
-                    generator.permutation(table.codes),
-                    n_classes,
-                    n_threads=n_threads,
-                    advance=progress.advance,
-                ).conditional
+                labels = generator.permutation(table.codes)
+                scan = scan_pairs(levels, labels, n_classes, n_threads=n_threads, advance=progress.advance)
+                permuted = _weights(scan, labels)
                 larger += permuted >= weights, permuted.max() >= weights
         self.best_partner_, self.interaction_partner_ = found.partner, found.interaction_partner
         self.single_, self.interaction_ = found.single, found.interaction
-        self.pairs_ = np.rec.fromarrays(
-            [*found.pair_features.T, found.pair_statistic, found.pair_interaction],
-            dtype=[("first", int), ("second", int), ("statistic", float), ("interaction", float)],
-        ).view(np.ndarray)
+        self.pairs_ = {
+            "first": found.pair_features[:, 0],
+            "second": found.pair_features[:, 1],
+            "statistic": found.pair_statistic,
+            "interaction": found.pair_interaction,
+        }
         self.pvalues_ = self.adjusted_pvalues_ = None
         if self.n_permutations:
             self.pvalues_, self.adjusted_pvalues_ = (1.0 + larger) / (1.0 + self.n_permutations)
@@ -284,6 +283,13 @@ class PairScan(MixedTableMixin, FeatureWeighter):
         if self.n_features_to_select is None and self.__sklearn_is_fitted__():
             return best_features(self.feature_weights_, self.n_features_)
         return super()._get_support_mask()
+
+
+def _weights(found: Scan, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the weights that follow from a scan."""
+    if np.bincount(codes).max() < 2:
+        return np.zeros(found.single.size)
+    return found.conditional if found.single.size > 1 else np.maximum(found.single, 0.0)
 
 
 def numbers_of_bins(n_bins: Any) -> tuple[int, ...]:
@@ -321,7 +327,7 @@ def discretized(X: NDArray[Any], n_bins: Sequence[int]) -> Levels:
     columns = np.empty((n_features, len(n_bins)), np.int64)
     n_columns = 0
     for start in range(0, n_features, _COLUMNS_AT_ONCE):
-        part = X[:, start : start + _COLUMNS_AT_ONCE].T.astype(np.float64)
+        part = np.ascontiguousarray(X[:, start : start + _COLUMNS_AT_ONCE].T)
         is_small, small = _small_integers(part)
         found = iter(small)
         for j, column in enumerate(part):
@@ -332,30 +338,40 @@ def discretized(X: NDArray[Any], n_bins: Sequence[int]) -> Levels:
     return Levels(np.concatenate(rows), columns if n_columns > n_features else columns[:, :1])
 
 
-def _small_integers(part: NDArray[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.int8]]:
+def _small_integers(part: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.int8]]:
     """Return which rows have few integers that are close to each other, and the levels of these."""
-    observed = ~np.isnan(part)
-    low = np.where(observed, part, np.inf).min(axis=1, keepdims=True)
-    with np.errstate(invalid="ignore", over="ignore"):
-        offsets = np.where(observed, part - np.where(np.isinf(low), 0.0, low), 0.0)
-        small = (offsets < _SPAN).all(axis=1) & ((part == np.floor(part)) | ~observed).all(axis=1)
-    offsets = np.where(observed, offsets, _SPAN)[small].astype(np.int64)
-    offsets += np.arange(len(offsets))[:, np.newaxis] * (_SPAN + 1)
-    counts = np.bincount(offsets.ravel(), minlength=len(offsets) * (_SPAN + 1)).reshape(-1, _SPAN + 1)
-    counts[:, _SPAN] = 0
+    if part.dtype.kind == "f":
+        observed = ~np.isnan(part)
+        low = np.where(observed, part, np.inf).min(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore", over="ignore"):
+            offsets = np.where(observed, part - low, -1.0)
+            small = (offsets < _SPAN).all(axis=1) & ((part == np.floor(part)) | ~observed).all(axis=1)
+        offsets = offsets[small].astype(np.int16)
+    else:
+        small = np.ones(len(part), bool)
+        offsets = part.astype(np.int16) - part.min(axis=1, keepdims=True)
+    n_values = int(offsets.max(initial=0)) + 1
+    counts = np.empty((len(offsets), n_values), np.int64)
+    for value in range(n_values):
+        counts[:, value] = (offsets == value).sum(axis=1)
     present = counts > 0
-    level = np.cumsum(present, axis=1) - 1
-    level[:, _SPAN] = MISSING
     few = present.sum(axis=1) <= MOST_LEVELS
-    least = least_count(counts.sum(axis=1))
-    for row in np.flatnonzero(few & (present & (counts < least[:, np.newaxis])).any(axis=1)):
-        level[row, present[row]] = merged_levels(counts[row, present[row]], ordered=True)
+    levels = np.where(present, np.cumsum(present, axis=1) - 1, MISSING)
+    least = least_count(counts.sum(axis=1, keepdims=True))
+    for row in np.flatnonzero(few & (present & (counts < least)).any(axis=1)):
+        levels[row, present[row]] = merged_levels(counts[row, present[row]], ordered=True)
+    codes = offsets[few].astype(np.int8)
+    renamed = (present & (levels != np.arange(n_values))).any(axis=1)
+    for place, row in enumerate(np.flatnonzero(few)):
+        if renamed[row]:
+            codes[place] = np.append(levels[row], MISSING)[offsets[row]]
     small[np.flatnonzero(small)[~few]] = False
-    return small, level.ravel().astype(np.int8)[offsets[few]]
+    return small, codes
 
 
-def _column_levels(column: NDArray[np.float64], n_bins: Sequence[int]) -> NDArray[np.int8]:
+def _column_levels(column: NDArray[Any], n_bins: Sequence[int]) -> NDArray[np.int8]:
     """Return the levels of a column, one row if it has few integers, else one row per number of bins."""
+    column = column.astype(np.float64, copy=False)
     observed = ~np.isnan(column)
     distinct, inverse, counts = np.unique(column[observed], return_inverse=True, return_counts=True)
     if distinct.size <= MOST_LEVELS and (distinct == np.floor(distinct)).all():
@@ -477,7 +493,7 @@ def scan_pairs(
         maxima.partners[0, at],
         maxima.z[1, at],
         maxima.partners[1, at],
-        maxima.pair_features[:, listed].T,
+        maxima.pair_features[:, listed].T.copy(),
         maxima.pair_z[0, listed],
         maxima.pair_z[1, listed],
     )
@@ -493,6 +509,7 @@ def _no_maxima(n_places: int, n_pairs: int) -> kernels.Maxima:
     return kernels.Maxima(
         np.zeros((2, n_places)),
         np.full((2, n_places), -1),
+        np.zeros((4, n_places), np.int64),
         np.zeros((2, n_pairs)),
         np.full((2, n_pairs), -1),
     )
@@ -529,7 +546,7 @@ def _packed(
     check_room(
         8.0 * (size + spare * (n_classes + 1)),
         f"Bit planes of {len(levels.columns)} features and {n_samples} samples",
-        "Use fewer features, or a single number of bins.",
+        "Fewer features, or one number of bins, would do.",
     )
     by_stratum = sizes.reshape(n_strata, n_classes)
     entropy, bits = _entropy_grid(n_samples)
@@ -544,6 +561,7 @@ def _packed(
         first_spare,
         complete,
         binnings,
+        np.zeros(complete.size, bool),
         feature,
         np.zeros((3, n_binnings, feature.size), np.int64),
         group_words,
@@ -557,6 +575,9 @@ def _packed(
     more = (levels.codes, levels.columns, n_levels, groups, places, planes)
     ranges = even_ranges(complete.size, 4 * n_threads if n_threads > 1 else 1)
     run_all(lambda a, b: kernels.pack_blocks(*more, a, b, single), ranges, n_threads)
+    full = (planes.constants[1, 0] == 3 * (n_classes - 1)) | (feature < 0)
+    planes.three[:] = (n_planes[0] == 2) & complete & ~is_binned & full.reshape(-1, lanes).all(axis=1)
+    planes.three[:] &= n_strata == 1
     return planes, single
 
 
