@@ -572,7 +572,9 @@ def _packed(
         np.stack([1.0 - spread, np.sqrt(spread)]),
     )
     single = np.zeros((n_binnings, feature.size), np.int64)
-    more = (levels.codes, levels.columns, n_levels, groups, places, planes)
+    # Kernels are compiled for one layout of arrays.
+    codes, columns = np.ascontiguousarray(levels.codes), np.ascontiguousarray(levels.columns)
+    more = (codes, columns, n_levels, groups.astype(np.int64), places, planes)
     ranges = even_ranges(complete.size, 4 * n_threads if n_threads > 1 else 1)
     run_all(lambda a, b: kernels.pack_blocks(*more, a, b, single), ranges, n_threads)
     full = (planes.constants[1, 0] == 3 * (n_classes - 1)) | (feature < 0)
