@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .methods.lmba import Lmba as Lmba
     from .methods.logo import LOGO as LOGO
     from .methods.online import OnlineIRelief as OnlineIRelief
+    from .methods.pair_scan import PairScan as PairScan
     from .methods.relief import Relief as Relief
     from .methods.relief import ReliefF as ReliefF
     from .methods.rrelieff import RReliefF as RReliefF

@@ -203,6 +203,17 @@ _WEIGHTERS: Mapping[str, Method] = {
         " out as long as this sets samples farther from other classes than from their own.",
         warm_up=({}, {"utility": "sigmoid"}),
     ),
+    "pair-scan": Method(
+        "PairScan",
+        "methods.pair_scan",
+        "all pairs of features: information about the class given the best partner",
+        ("wan2010", "wilson1931"),
+        "PairScan",
+        "PairScan counts samples by class in the table of every pair of features. A feature weighs more the"
+        " more it tells about the class once the value of its best partner is known, so that features that"
+        " act only in pairs are found.",
+        warm_up=({"n_bins": (3, 4)},),
+    ),
     "fisher": Method(
         "FisherScore",
         "methods.fisher",

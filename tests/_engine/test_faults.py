@@ -258,7 +258,7 @@ def nothing_free(monkeypatch, force):
     force(unchecked_bytes=0.0)
 
 
-REMEDY = "Use fewer|Use more|would do|makes none|needs least|holds"
+REMEDY = "Use fewer|Use more|makes none|needs least|holds"
 SAYS = rf"would take about [\d.e+-]+ GiB, and 0 GiB are free\. .*({REMEDY})"
 
 

@@ -61,12 +61,10 @@ def wanting(estimator, *names):
 
 @over_entries(lambda entry: entry.family.inside is None and entry.plain)
 def test_every_sum_over_samples_takes_weights(entry):
-    """Methods that go from sample to sample take none; FREL does where it minimizes a sum."""
-    order_dependent = entry.order_dependent
+    """Methods that visit samples in turn, or count them, take none; FREL does where it minimizes a sum."""
+    without = entry.order_dependent or entry.family.by_counts
     weighter = FREL(solver="exact") if entry.family.estimator is FREL else entry.make()
-    assert has_fit_parameter(weighter, "sample_weight") == (
-        not order_dependent or entry.family.estimator is FREL
-    )
+    assert has_fit_parameter(weighter, "sample_weight") == (not without or entry.family.estimator is FREL)
 
 
 @over_entries(lambda entry: entry.sample_weight and entry.family.inside is None)

@@ -43,6 +43,7 @@ from highrelief import (
     MultiSURF,
     MultiSURFStar,
     OnlineIRelief,
+    PairScan,
     RedundancyFilter,
     Relief,
     ReliefF,
@@ -225,6 +226,14 @@ BAD_PARAMETERS = {
         "tol": REPEATED["tol"],
     },
     FisherScore: {**SHARED, **CLASS_WEIGHT},
+    PairScan: {
+        **SHARED,
+        **RANDOM,
+        "n_bins": [1, 101, 2.5, "many", True, None, (), (3, 1), [4, 2.5]],
+        "n_pairs": [-1, 2.5, "all", True, None],
+        "n_permutations": [-1, 2.5, "many", True, None],
+        "categorical_features": CATEGORICAL,
+    },
     HKNNClassifier: {
         "n_neighbors": COUNT,
         "alpha": [-1.5, np.nan, np.inf, "wide", None, True, 1j],

@@ -43,8 +43,9 @@ def test_names_of_entries_are_unique():
 def test_flags_of_the_registry(family):
     weighter = family.default()
     assert has_fit_parameter(weighter, "sample_weight") == family.sample_weight
-    # The order-dependent methods take no sample_weight, nor do those that make one.
-    assert family.sample_weight == (not get_tags(weighter).order_dependent and not family.weighs_samples)
+    # The order-dependent methods take no sample_weight, nor do those that make one or count samples.
+    without = get_tags(weighter).order_dependent or family.weighs_samples or family.by_counts
+    assert family.sample_weight == (not without)
     assert hasattr(weighter, "margins") == family.margins
     shared = {"n_features_to_select": None, "weighted": False, "n_jobs": None, "verbose": 0}
     shared["scale" if family.inside is None else "estimator__scale"] = "range"
@@ -54,7 +55,8 @@ def test_flags_of_the_registry(family):
 
 @over_registry
 def test_the_order_dependent_take_no_sample_weight(entry):
-    assert entry.sample_weight == (not entry.order_dependent and not entry.family.weighs_samples)
+    without = entry.order_dependent or entry.family.weighs_samples or entry.family.by_counts
+    assert entry.sample_weight == (not without)
 
 
 # Weights

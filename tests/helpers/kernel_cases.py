@@ -30,6 +30,7 @@ from highrelief import (
     MultiSURF,
     MultiSURFStar,
     OnlineIRelief,
+    PairScan,
     Relief,
     ReliefF,
     RReliefF,
@@ -130,6 +131,7 @@ def incomplete():
         IM4E(sigma=0.3, max_iter=2),
         LOGO(max_iter=2),
         FREL(),
+        PairScan(n_bins=(2, 3)),
     ):
         for dtype in PRECISIONS:
             yield f"{model} with gaps {dtype.__name__}", model, with_gaps(X).astype(dtype), y
@@ -174,6 +176,10 @@ def otherwise():
     alone = np.column_stack([np.arange(12) % 2 + 0.1 * np.sin(np.arange(12)), np.cos(7.0 * np.arange(12))])
     yield "one member", GFlip(shuffle=False), alone, np.arange(12) % 2
     yield "planes", ReliefF(n_neighbors=2), levels.astype(float), np.arange(9) % 2
+    y = np.arange(60) % 2
+    genotypes = np.random.default_rng(3).binomial(2, 0.5, size=(60, 19))
+    yield "pairs of genotypes", PairScan(n_pairs=5), genotypes, y
+    yield "no pairs", PairScan(n_pairs=0, n_jobs=2), np.tile(genotypes, (1, 4))[:, :70], y
     X, _ = continuous_table(15)
     for metric in METRICS:
         yield f"a target {metric}", RReliefF(n_neighbors=3, metric=metric), X, X[:, 0] + X[:, 1]

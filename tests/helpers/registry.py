@@ -43,6 +43,7 @@ from highrelief import (
     MultiSURF,
     MultiSURFStar,
     OnlineIRelief,
+    PairScan,
     RedundancyFilter,
     Relief,
     ReliefF,
@@ -88,6 +89,8 @@ class Family:
     far_counts: bool = False
     #: Looks at each feature alone: whatever differs between the classes weighs more than 0.
     one_by_one: bool = False
+    #: Counts samples at levels: takes no sample weights, and among few samples many features are as good.
+    by_counts: bool = False
     #: Has no steps whose progress ``verbose`` could show.
     one_step: bool = False
     #: What ``weighted=True`` means.
@@ -288,6 +291,18 @@ FAMILIES = [
         settles=False,
     ),
     Family(FisherScore, {"": {}}, margins=False, one_by_one=True, one_step=True),
+    Family(
+        PairScan,
+        {
+            "": {"n_bins": (2, 3)},
+            "one number of bins": {"n_bins": 4},
+            "permutations": {"n_bins": 3, "n_permutations": 3, "random_state": 0},
+        },
+        sample_weight=False,
+        margins=False,
+        by_counts=True,
+        chooses_number=True,
+    ),
     Family(
         EnsembleWeighting,
         {

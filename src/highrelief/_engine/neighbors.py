@@ -55,7 +55,7 @@ class Neighborhood:
         check_room(
             16.0 * n_ranks,
             f"The weights of the ranks of {n_ranks:g} neighbors",
-            "Fewer n_neighbors would do.",
+            "Use fewer n_neighbors.",
         )
         ranks = np.arange(1.0, n_ranks + 1.0)
         if self.rank_decay is None:

@@ -15,6 +15,7 @@ rows and features padded to whole vectors.
 :mod:`.radius`           neighbors within a radius, and beyond one
 :mod:`.soft`             softmax neighborhoods
 :mod:`.pair_sums`        sums over all pairs, and the mean margin they yield
+:mod:`.pair_scan`        tables of counts of all pairs of features, on bit planes
 :mod:`.hyperplanes`      distances to local hyperplanes, and their margins
 :mod:`.online`           online I-RELIEF
 :mod:`.descent`          stochastic descent on a margin loss
