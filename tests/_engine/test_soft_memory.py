@@ -69,7 +69,7 @@ class TestBlocks:
         for by_blocks, n_threads in ((False, 1), (True, 1), (True, 3)):
             blocks(force, by_blocks)
             rows = local_rows(X, y, copies, n_threads=n_threads)
-            assert rows._pairs.rows.by_blocks == by_blocks
+            assert rows._pairs.rows.must_store == by_blocks
             sigma = rows.width_for_perplexity(w, 0.5)
             near = rows.soft_neighborhoods(w, sigma)
             entropies = np.array(near.entropies())
@@ -103,7 +103,7 @@ class TestBlocks:
     def test_a_budget_too_small_leads_to_a_copy(self, force):
         blocks(force, True)
         X, y = draw_table(5, 70, 900, 2)
-        assert not local_rows(X, y, memory=0.0)._pairs.rows.by_blocks
+        assert not local_rows(X, y, memory=0.0)._pairs.rows.must_store
 
 
 class TestScaledColumns:

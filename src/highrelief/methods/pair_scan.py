@@ -27,7 +27,7 @@ from ..base.weighter import FeatureWeighter
 MOST_LEVELS = 10
 #: Code of a missing value.
 MISSING = -1
-#: Error rate of the default selection, Bonferroni over all ordered pairs.
+#: Level of ``threshold_``, Bonferroni over all ordered pairs.
 LEVEL = 0.05
 #: Most quantile bins; no level may have less than 2 % of the samples anyway.
 _MOST_BINS = 100
@@ -83,8 +83,8 @@ class PairScan(CategoricalFeaturesMixin, FeatureWeighter):
     :math:`\sum_a (J_a - 1)(C_a - 1)` for the conditional information, with :math:`J_a` levels of :math:`x_j`
     and :math:`C_a` classes among the samples of level a, and :math:`(K - I - J + 1)(C - 1)` for the
     interaction part :math:`G_{ij}`, with K cells (a, b), I and J levels and C classes. Each G becomes a
-    normal deviate (Wilson and Hilferty 1931), so that features with different numbers of levels are
-    comparable,
+    deviate that is nearly normal if x_j and y are independent given x_i (Wilson and Hilferty 1931), which
+    makes features with different numbers of levels comparable,
 
     .. math::
 
@@ -92,9 +92,12 @@ class PairScan(CategoricalFeaturesMixin, FeatureWeighter):
 
     with f degrees of freedom, and 0 if there are none. The weight of :math:`x_j` is the largest z of
     :math:`G(x_j; y \mid x_i)` over all partners i, or 0 if none is positive. It includes the information that
-    :math:`x_j` has by itself, which is all there is if X has one feature. Its unit is the standard deviation
-    of one pair under independence; the maximum over p - 1 partners is about :math:`\sqrt{2 \log p}` by
-    chance. All weights are 0 if no class has two samples.
+    :math:`x_j` has by itself, which is all there is if X has one feature. All weights are 0 if no class has
+    two samples.
+
+    The interaction part is the interaction information of the pair. It measures how much more two features
+    tell together than one by one; it is no test: correlated features, and two strong main effects, change it
+    without any interaction.
 
     **Levels.** Declared categorical features, and integers of at most 10 distinct values, are taken as they
     are. All other numbers are binned: with m of n observed values below and e equal to a value, its bin of B
@@ -137,7 +140,8 @@ class PairScan(CategoricalFeaturesMixin, FeatureWeighter):
     feature_importances_ : array of shape (n_features,)
         The same.
     best_partner_ : array of shape (n_features,)
-        Index of the partner with the largest z (of equal ones the lowest), -1 if no z is positive.
+        Index of the partner with the largest z (of equal ones the lowest), -1 if no z is positive. A partner
+        of a feature that tells much by itself is chosen by chance: see ``interaction_``.
     interaction_ : array of shape (n_features,)
         Largest z of the interaction part over all partners, or 0.
     interaction_partner_ : array of shape (n_features,)
@@ -152,13 +156,14 @@ class PairScan(CategoricalFeaturesMixin, FeatureWeighter):
     threshold_ : float
         Quantile of the normal distribution at 0.05/(p·(p - 1)), the Bonferroni bound over all ordered pairs.
     n_features_ : int
-        Number of features with weights above ``threshold_``, at least 1.
+        Number of features with weights above ``threshold_``, at least 1. If ``feature_weights_.max()`` is
+        below ``threshold_``, none stands out.
     pvalues_ : array of shape (n_features,) or None
         (1 + number of permutations where the weight of the feature is at least as large) / (1 +
-        ``n_permutations``).
+        ``n_permutations``), for one feature; among many, some are small by chance.
     adjusted_pvalues_ : array of shape (n_features,) or None
         The same with the largest weight of all features in the permutation, which controls the familywise
-        error rate.
+        error rate if no feature matters; beside strong features it is an approximation.
     ranking_ : array of shape (n_features,)
         1 = best; equal weights share the lowest number.
     classes_ : array of shape (n_classes,)
