@@ -10,11 +10,15 @@ PROCESSES := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 # Byte code is kept, whatever the shell says: to make it anew takes seconds in every process that a test starts.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-slow test-oldest test-python test-long coverage coverage-kernels memory-check docs lint format bench \
+.PHONY: demo warmup test test-slow test-oldest test-python test-long coverage coverage-kernels memory-check docs lint format bench \
 	bench-quick performance-page audit package-check freeze freeze-check freeze-speed clean
 
 demo: $(VENV)/.installed
 	$(VENV)/bin/highrelief demo
+
+# Compile every kernel ahead, for all processes of this user.
+warmup: $(VENV)/.installed
+	$(VENV)/bin/python -m highrelief.warmup
 
 # The quick suite: minutes where the kernels are compiled already. TESTS names files instead, to be run whole.
 test: $(VENV)/.installed
