@@ -207,7 +207,7 @@ def relieff_columns_tasks(problem: Problem, places: Sequence[int] | None = None)
         }
     )
     # A worker takes all of its blocks at once, where it has room for them.
-    tasks["share"] = len(of_workers)
+    tasks["partial_distances"] = len(of_workers)
     # What is shared counts as a task: who is asked for. Who goes on from a sum makes it.
     tasks.update({"sum_arrays": _below_the_last(len(of_workers)), "NeighborQuery": 1})
     if problem.measures:
