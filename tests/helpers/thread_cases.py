@@ -1,6 +1,7 @@
 """Fits that threads share, and how many threads there are."""
 
 import sys
+import time
 
 from registry import continuous_table
 
@@ -19,8 +20,15 @@ def fitted_bits(n_jobs=2):
     return b"".join(weight.tobytes() for weight in weights)
 
 
-def n_helpers():
-    """Helper threads of this process."""
+def n_helpers(patience=60.0):
+    """Helper threads of this process; those that were started have ``patience`` seconds to run."""
+    deadline = time.monotonic() + patience
+    while _n_running() < threads._shared.n_threads and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return _n_running()
+
+
+def _n_running():
     begins = [frame for frame in sys._current_frames().values() if frame is not None]
     for i, frame in enumerate(begins):
         while frame.f_back is not None:
