@@ -252,6 +252,14 @@ def test_what_a_warm_up_says(tmp_path):
     )
 
 
+def test_the_help_of_the_module_compiles_nothing(monkeypatch, capsys):
+    monkeypatch.setattr(warmup, "warm_up", None)
+    with pytest.raises(SystemExit) as end:
+        warmup.main(["--help"])
+    assert not end.value.code
+    assert capsys.readouterr().out.startswith("usage: python -m highrelief.warmup")
+
+
 # The command
 
 

@@ -6,9 +6,10 @@ Every estimator is fitted to small tables of each kind and dtype that runs other
 
 from __future__ import annotations
 
+import argparse
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -229,5 +230,14 @@ def _tables(dtype: str) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
         yield _with_missing(mixed), y
 
 
-if __name__ == "__main__":
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run ``python -m highrelief.warmup``: print each step, then the result."""
+    argparse.ArgumentParser(
+        prog="python -m highrelief.warmup",
+        description="Compile all kernels ahead, so that no later fit waits for the compiler.",
+    ).parse_args(arguments)
     print(warm_up(lambda step, done, total: print(f"{done + 1}/{total}  {step}", flush=True)))
+
+
+if __name__ == "__main__":
+    main()
