@@ -23,7 +23,7 @@ from oracles import (
     scale_by_batch,
     soft_margin_rows,
 )
-from registry import continuous_table, discrete_table
+from registry import continuous_table, discrete_table, pairwise
 from sklearn.base import clone
 
 from highrelief import FREL, IM4E, LOGO, SURF, IRelief, MultiSURF, MultiSURFStar, Relief, ReliefF, SURFStar
@@ -237,9 +237,11 @@ def test_a_scale_of_its_own_in_each_batch_changes_nothing(weighter, neighbors):
     assert_same(weights_of(weighter, brighter, y, batches=batches), expected, 1e-8)
 
 
-@over_weighters
-@neighbors
-@tables
+@pairwise(
+    over_weighters,
+    neighbors,
+    tables,
+)
 def test_names_of_batches_and_the_order_of_rows_do_not_matter(weighter, neighbors, table):
     X, y, batches = batched(table)
     weighter = clone(weighter).set_params(batch_neighbors=neighbors)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from oracles import missing_1994 as oracle
 from oracles.frel_2015 import frel_objective
 from oracles.relief_1994 import neighbor_shares
+from registry import pairwise
 from scipy.special import stdtrit
 from sklearn.base import clone
 from small_tables import SEARCH_ORDERS, incomplete_table
@@ -23,9 +24,11 @@ METRICS = ["manhattan", "euclidean", "sqeuclidean"]
 
 
 class TestOracle:
-    @pytest.mark.parametrize("counted", [False, True])
-    @pytest.mark.parametrize("metric", METRICS)
-    @pytest.mark.parametrize(("dtype", "close"), [(np.float64, 1e-12), (np.float32, 2e-6)])
+    @pairwise(
+        pytest.mark.parametrize("counted", [False, True]),
+        pytest.mark.parametrize("metric", METRICS),
+        pytest.mark.parametrize(("dtype", "close"), [(np.float64, 1e-12), (np.float32, 2e-6)]),
+    )
     def test_weights(self, dtype, close, metric, counted):
         X, y, copies = incomplete_table(dtype, counted)
         tol = 1e-6 if dtype == np.float32 else 1e-12

@@ -9,7 +9,7 @@ from contract import assert_same
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from peak_memory import peak_of
-from registry import continuous_table
+from registry import THOROUGH, continuous_table
 from small_tables import SEARCH_ORDERS, draw_table, local_rows, packed_table, tables
 
 from highrelief import Relief, ReliefF
@@ -43,7 +43,7 @@ class TestShares:
         st.sampled_from(["ones", "counts", "fractions"]),
         st.integers(0, 1000),
     )
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=300 if THOROUGH else 100, deadline=None)
     def test_equal_the_oracle(self, d, k, rank_decay, kind, seed):
         rng = np.random.default_rng(seed)
         d = np.array(d)
@@ -87,7 +87,7 @@ class TestNearestMargins:
         st.sampled_from([None, 3.0]),
         st.booleans(),
     )
-    @settings(max_examples=60, deadline=None, suppress_health_check=few_checks)
+    @settings(max_examples=60 if THOROUGH else 25, deadline=None, suppress_health_check=few_checks)
     def test_equal_the_oracle(self, way, table, k, metric, rank_decay, counted):
         X, y = table
         s = np.random.default_rng(0).integers(1, 4, len(X)).astype(float) if counted else None
@@ -99,7 +99,7 @@ class TestNearestMargins:
         np.testing.assert_allclose(rows.nearest(among).mean(), mean, atol=1e-12)
 
     @given(tables, st.booleans())
-    @settings(max_examples=40, deadline=None, suppress_health_check=few_checks)
+    @settings(max_examples=40 if THOROUGH else 15, deadline=None, suppress_health_check=few_checks)
     def test_pooled_misses_equal_the_oracle(self, way, table, counted):
         X, y = table
         s = np.random.default_rng(0).uniform(0.2, 3.0, len(X)) if counted else None

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import oracles
 import pytest
+from registry import pairwise
 from small_tables import PRECISIONS, draw_table, local_rows, packed_table
 
 from highrelief import IRelief
@@ -41,10 +42,12 @@ def fit(X, y, s=None, **parameters):
 
 
 class TestFit:
-    @pytest.mark.parametrize("dtype", PRECISIONS)
-    @pytest.mark.parametrize("kind", ["continuous", "thirds", "genotypes"])
-    @pytest.mark.parametrize(("margin", "n_classes"), [("nearest", 2), ("prior", 3)])
-    @pytest.mark.parametrize("counted", [False, True])
+    @pairwise(
+        pytest.mark.parametrize("dtype", PRECISIONS),
+        pytest.mark.parametrize("kind", ["continuous", "thirds", "genotypes"]),
+        pytest.mark.parametrize(("margin", "n_classes"), [("nearest", 2), ("prior", 3)]),
+        pytest.mark.parametrize("counted", [False, True]),
+    )
     def test_every_bit_is_the_same(self, summed, force, dtype, kind, margin, n_classes, counted):
         X, y = noisy_table(0, 150, 90, kind, n_classes, dtype)
         # Below 1: whoever has a copy of itself for a neighbor has positive margins only.

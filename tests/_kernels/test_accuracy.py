@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
+from registry import THOROUGH, pairwise
 from sklearn.exceptions import ConvergenceWarning
 from small_tables import PRECISIONS, draw_table, local_rows, packed_table, tables
 
@@ -142,7 +143,7 @@ class TestSoftMargins:
         st.booleans(),
         st.sampled_from([None, "counts", "fractions"]),
     )
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60 if THOROUGH else 25, deadline=None)
     def test_equal_the_oracle(self, table, sigma, margin, outliers, weighting):
         X, y = table
         rng = np.random.default_rng(1)
@@ -171,9 +172,11 @@ class TestSoftMargins:
             by_feature = rows._table.unpacked(by_feature)[:, : w.size]
             np.testing.assert_allclose(by_feature, Z, rtol=1e-9, atol=1e-13)
 
-    @pytest.mark.parametrize("dtype", PRECISIONS)
-    @pytest.mark.parametrize("memory", [2.0**30, 0.0])
-    @pytest.mark.parametrize("sigma", [1e-310, 1e-300, 1e-12, 1e12, 1e300])
+    @pairwise(
+        pytest.mark.parametrize("dtype", PRECISIONS),
+        pytest.mark.parametrize("memory", [2.0**30, 0.0]),
+        pytest.mark.parametrize("sigma", [1e-310, 1e-300, 1e-12, 1e12, 1e300]),
+    )
     def test_any_width_gives_numbers(self, dtype, memory, sigma):
         X, y = draw_table(7, 140, 5, 3, dtype=dtype)
         rows = local_rows(X, y, memory=memory)
@@ -242,7 +245,7 @@ class TestEntropies:
         st.sampled_from([0.02, 0.3, 5.0]),
         st.sampled_from([None, "counts", "fractions"]),
     )
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40 if THOROUGH else 20, deadline=None)
     def test_equal_the_oracle(self, table, sigma, weighting):
         X, y = table
         rng = np.random.default_rng(1)
@@ -316,7 +319,7 @@ class TestClassDistances:
         st.sampled_from([None, "counts", "fractions"]),
         st.integers(1, 3),
     )
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40 if THOROUGH else 20, deadline=None)
     def test_equal_the_oracle(self, table, sigma, weighting, n_threads):
         X, y = table
         rng = np.random.default_rng(2)
@@ -347,7 +350,7 @@ class TestClassDistances:
 
 class TestWidth:
     @given(tables, st.sampled_from([0.1, 0.5, 0.9]), st.booleans())
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40 if THOROUGH else 20, deadline=None)
     def test_equals_the_oracle(self, table, share, counted):
         X, y = table
         s = np.random.default_rng(0).integers(1, 4, len(X)).astype(float) if counted else None

@@ -201,7 +201,7 @@ FAMILIES = [
     Family(
         KernelWidthCV,
         {
-            "": {"sigmas": [1.0, 0.5], "cv": 2, "averaging": False},
+            "": {"sigmas": [2.0, 1.0], "cv": 2, "averaging": False},
             "averaged": {"sigmas": [1.0, 0.5], "cv": 2},
         },
         unit_sum=True,
@@ -251,8 +251,8 @@ FAMILIES = [
     Family(
         KernelWidthCV,
         {
-            "": {"sigmas": [2.0, 1.0], "alphas": [0.02, 0.01], "cv": 2, "averaging": False},
-            "averaged": {"sigmas": [1.0, 0.3], "alphas": [0.02], "cv": 2},
+            "": {"sigmas": [4.0, 2.0], "alphas": [0.02], "cv": 2, "averaging": False},
+            "averaged": {"sigmas": [2.0], "alphas": [0.05, 0.02], "cv": 2},
         },
         unit_norm=True,
         iterative=True,
@@ -491,7 +491,7 @@ ENTRIES = [entry for entry in ALL_ENTRIES if entry.plain or not (ONLY_PLAIN or e
 over_extractors = pytest.mark.parametrize("extractor", EXTRACTORS, ids=str)
 
 #: Of the variants that are not plain, a test meets one in so many.
-SHARE = 1 if THOROUGH else 5
+SHARE = 1 if THOROUGH else 8
 #: Fewer entries than this are all met.
 FEW = 12
 
@@ -554,6 +554,48 @@ def in_turn(over: Over | pytest.MarkDecorator, **others: Any) -> Any:
         return pytest.mark.parametrize((named, *others), parameters)(test)
 
     return decorate
+
+
+def pairwise(*lists: pytest.MarkDecorator) -> Any:
+    """Parametrize over combinations in which any two values of different lists meet (all-pairs testing).
+
+    With ``HIGHRELIEF_THOROUGH``, over all combinations.
+    """
+    combinations = list(itertools.product(*(list(enumerate(each.args[1])) for each in lists)))
+    if not THOROUGH:
+        combinations = _all_pairs(combinations)
+    names = [name for each in lists for name in _names(each)]
+    parameters = []
+    for combination in combinations:
+        values, told = [], []
+        for each, (place, value) in zip(lists, combination, strict=True):
+            several = value if len(_names(each)) > 1 else (value,)
+            ids = each.kwargs.get("ids", _told)
+            values += several
+            told.append("-".join(map(ids, several)) if callable(ids) else ids[place])
+        parameters.append(pytest.param(*values, id="-".join(told)))
+    return pytest.mark.parametrize(names, parameters)
+
+
+def _names(mark: pytest.MarkDecorator) -> list[str]:
+    names = mark.args[0]
+    return names.replace(",", " ").split() if isinstance(names, str) else list(names)
+
+
+def _all_pairs(combinations: list[Any]) -> list[Any]:
+    """Return combinations in which all pairs occur that occur in any: always the one with most new ones."""
+
+    def pairs(combination: Any) -> set[Any]:
+        places = [(column, place) for column, (place, _) in enumerate(combination)]
+        return set(itertools.combinations(places, 2))
+
+    missing = set().union(*map(pairs, combinations))
+    chosen = []
+    while missing:
+        best = max(combinations, key=lambda each: len(pairs(each) & missing))
+        missing -= pairs(best)
+        chosen.append(best)
+    return chosen
 
 
 def _told(value: Any) -> str:

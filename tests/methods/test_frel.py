@@ -10,7 +10,7 @@ from oracles import (
     scale_range,
     variance_reduction_shares,
 )
-from registry import continuous_table, discrete_table, rounded_table
+from registry import continuous_table, discrete_table, pairwise, rounded_table
 from scipy.optimize import minimize
 
 from highrelief import FREL, EnsembleWeighting, Lmba, Relief, VarianceReduction
@@ -88,9 +88,11 @@ def test_oracles_equal_the_reference(golden_folder, name):
 # Algorithm 1
 
 
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("penalty", ["l1", "l2"])
-@pytest.mark.parametrize("loss", LOSSES)
+@pairwise(
+    pytest.mark.parametrize("table", TABLES),
+    pytest.mark.parametrize("penalty", ["l1", "l2"]),
+    pytest.mark.parametrize("loss", LOSSES),
+)
 def test_algorithm_1(loss, penalty, table):
     X, y = table(40)
     for alpha, n_epochs in ((1.0, 1), (1e-3, 1), (0.0, 2)):
@@ -135,10 +137,12 @@ def test_constant_columns_have_no_part_in_the_norm_of_a_step():
 # The minimizer
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("penalty", ["l1", "l2"])
-@pytest.mark.parametrize("loss", LOSSES)
+@pairwise(
+    pytest.mark.parametrize("weighted", [False, True]),
+    pytest.mark.parametrize("table", TABLES),
+    pytest.mark.parametrize("penalty", ["l1", "l2"]),
+    pytest.mark.parametrize("loss", LOSSES),
+)
 def test_the_objective_is_that_of_the_paper(loss, penalty, table, weighted):
     X, y = table(30)
     s = np.random.default_rng(0).integers(1, 4, size=30) if weighted else None

@@ -10,7 +10,7 @@ from contract import same_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import default_beta, gflip, gflip_score, scale_range
-from registry import continuous_table
+from registry import THOROUGH, continuous_table
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 
@@ -108,7 +108,7 @@ cases = given(st.integers(0, 10**6), st.integers(5, 20), st.integers(2, 6), st.s
 
 
 @cases
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80 if THOROUGH else 30, deadline=None)
 def test_scores_after_every_sweep_are_those_of_a_full_recomputation(seed, n_samples, n_features, n_levels):
     X, y = tables_of(seed, n_samples, n_features, n_levels)
     for utility in UTILITIES:

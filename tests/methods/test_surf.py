@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from oracles import scale_range, surf_family
-from registry import continuous_table, discrete_table, rounded_table
+from registry import continuous_table, discrete_table, pairwise, rounded_table
 from sklearn import config_context
 
 from highrelief import SURF, MultiSURF, MultiSURFStar, SURFStar
@@ -22,9 +22,11 @@ def scaled(X):
 # Against the oracle
 
 
-@over_family
-@pytest.mark.parametrize("table", [continuous_table, discrete_table, rounded_table])
-@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pairwise(
+    over_family,
+    pytest.mark.parametrize("table", [continuous_table, discrete_table, rounded_table]),
+    pytest.mark.parametrize("n_classes", [2, 3, 5]),
+)
 def test_weights_are_those_of_the_oracle(method, table, n_classes):
     X, y = table(n_classes=n_classes)
     expected = surf_family(scale_range(X), y, NAMES[method])
@@ -48,9 +50,11 @@ def test_copies(method, table):
     np.testing.assert_allclose(method().fit(X, y, sample_weight=s).feature_weights_, expected, atol=1e-13)
 
 
-@over_family
-@pytest.mark.parametrize("table", [continuous_table, discrete_table])
-@pytest.mark.parametrize("copies", [False, True])
+@pairwise(
+    over_family,
+    pytest.mark.parametrize("table", [continuous_table, discrete_table]),
+    pytest.mark.parametrize("copies", [False, True]),
+)
 def test_missing_values(method, table, copies):
     X, y = table()
     rng = np.random.default_rng(1)

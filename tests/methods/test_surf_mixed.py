@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from oracles import class_factors, reach_of, rrelieff, surf_family
 from oracles.missing_1994 import scale_observed
-from registry import continuous_table, discrete_table
+from registry import continuous_table, discrete_table, pairwise
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils import get_tags
@@ -46,10 +46,12 @@ def batches_of(n):
 # Against the oracles
 
 
-@over_family
-@pytest.mark.parametrize("gaps", [0.0, 0.15])
-@counted
-@pytest.mark.parametrize(("dtype", "close"), [(np.float64, 1e-12), (np.float32, 3e-6)])
+@pairwise(
+    over_family,
+    pytest.mark.parametrize("gaps", [0.0, 0.15]),
+    counted,
+    pytest.mark.parametrize(("dtype", "close"), [(np.float64, 1e-12), (np.float32, 3e-6)]),
+)
 def test_mixed_tables(method, gaps, counted, dtype, close):
     X, y = mixed_table(gaps=gaps)
     X, s = X.astype(dtype), copies_of(y, counted, least=1)
@@ -59,10 +61,12 @@ def test_mixed_tables(method, gaps, counted, dtype, close):
     assert model.n_features_in_ == model.ranking_.size == 7
 
 
-@pytest.mark.parametrize("gaps", [0.0, 0.15])
-@counted
-@pytest.mark.parametrize("metric", ["manhattan", "euclidean", "sqeuclidean"])
-@pytest.mark.parametrize("chosen", [None, CATEGORICAL], ids=["numbers", "mixed"])
+@pairwise(
+    pytest.mark.parametrize("gaps", [0.0, 0.15]),
+    counted,
+    pytest.mark.parametrize("metric", ["manhattan", "euclidean", "sqeuclidean"]),
+    pytest.mark.parametrize("chosen", [None, CATEGORICAL], ids=["numbers", "mixed"]),
+)
 def test_mixed_tables_with_a_target(metric, gaps, counted, chosen):
     X, y = mixed_table(gaps=gaps)
     target, s = target_of(X, y), copies_of(y, counted, least=1)
