@@ -29,6 +29,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Where only slow tests are wanted, do not import files that mark none."""
+    if config.option.markexpr != "slow" or not collection_path.is_file():
+        return None
+    return "mark.slow" not in collection_path.read_text(encoding="utf-8", errors="replace") or None
+
+
 def pytest_collection_modifyitems(items):
     """Begin with what compiles every kernel: it takes longest, and others find the kernels on disk."""
     items.sort(key=lambda item: item.path.name != "test_warmup.py")

@@ -268,9 +268,9 @@ def test_chunks_do_not_matter() -> None:
 
 def test_margins_of_many_anchors_are_held_block_by_block() -> None:
     """Their spread is found from the whole margins of every anchor, which take twice the table."""
-    n, d = 800, 800
+    n, d = 400, 1600
     X = np.random.default_rng(0).standard_normal((n, d), dtype=np.float32)
-    y, lazy = np.arange(n) % 2, in_chunks(X, (100,) * 8)
+    y, lazy = np.arange(n) % 2, in_chunks(X, (50,) * 8)
     fits = {"plain": ReliefF(), "all": ReliefF(n_anchors=n, random_state=0)}
     with dask.config.set(num_workers=1):
         ReliefF(n_anchors=9).fit(lazy[:200], y[:200])  # what is loaded and compiled does not count

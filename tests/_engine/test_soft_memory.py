@@ -34,23 +34,23 @@ class TestPeak:
     @pytest.mark.slow
     @in_turn(pytest.mark.parametrize("dtype", PRECISIONS), order=["C", "F"])
     def test_one_copy(self, dtype, order):
-        X, y = draw_table(0, 1500, 5000, 2, dtype=dtype)
+        X, y = draw_table(0, 900, 5000, 2, dtype=dtype)
         X = np.asarray(X, order=order)
         # A table in another order is copied by blocks, and partial sums have a bound of their own.
-        extra = 64 * 8 * (5016 + 1504) + (2**24 if order == "F" else 0)
+        extra = 64 * 8 * (5016 + 904) + (2**24 if order == "F" else 0)
         assert peak_of_fit(X, y, memory_budget=0) <= X.nbytes + extra + MARGIN
 
     @pytest.mark.slow
     @pytest.mark.parametrize("dtype", PRECISIONS)
     def test_no_copy_of_a_wide_table(self, dtype):
-        X, y = draw_table(1, 900, 12_000, 2, dtype=dtype)
+        X, y = draw_table(1, 450, 24_000, 2, dtype=dtype)
         assert X.nbytes > limits.copy_bytes
         one_block = 2**24
         assert peak_of_fit(X, y) <= 0.2 * X.nbytes + one_block + MARGIN
 
     @pytest.mark.slow
     def test_one_copy_of_a_wide_table_of_another_order(self):
-        X, y = draw_table(1, 700, 12_000, 2)
+        X, y = draw_table(1, 350, 24_000, 2)
         one_block = 2**24
         peak = peak_of_fit(np.asfortranarray(X), y)
         assert X.nbytes < peak <= 1.2 * X.nbytes + one_block + MARGIN

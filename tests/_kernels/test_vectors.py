@@ -34,7 +34,11 @@ def checksums_under(**variables):
     return [int(word) for word in done.stdout.split()]
 
 
-@pytest.mark.parametrize("setting", ["512", "256", "128", "off"])
+# Not the width of this machine, with which all other tests run.
+WIDTHS = [each for each in ("512", "256", "128", "off") if each != str(8 * simd.target_vector_bytes())]
+
+
+@pytest.mark.parametrize("setting", WIDTHS)
 def test_every_width_gives_the_same_bits(setting):
     assert checksums_under(HIGHRELIEF_VECTORS=setting) == checksums()
 

@@ -24,6 +24,7 @@ from command_line import (
     started,
     table_text,
 )
+from registry import THOROUGH
 
 typer = pytest.importorskip("typer", reason="the command needs the extra 'report'")
 pytest.importorskip("rich", reason="the command needs the extra 'report'")
@@ -199,7 +200,7 @@ class TestRank:
         assert "classes c00 (3), c01 (3), c02 (3), c03 (3), c04 (3) and 25 more\n" in result.stderr
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("width", [40, 120])
+    @pytest.mark.parametrize("width", [40, 120] if THOROUGH else [40])
     def test_a_terminal_gets_a_table_that_fits(self, table, width):
         shown = on_a_terminal("stdout", width, "rank", table, "-t", "class")
         lines = re.sub(r"\x1b\[[0-9;]*m|\r", "", shown).splitlines()

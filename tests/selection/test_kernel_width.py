@@ -15,7 +15,7 @@ from oracles import (
     soft_margin_rows,
     unit,
 )
-from registry import continuous_table
+from registry import continuous_table, pairwise
 from scipy.sparse import csr_array
 from sklearn import clone, config_context
 from sklearn.base import is_classifier
@@ -317,9 +317,11 @@ def test_folds_as_they_are_given():
     assert number.feature_weights_.tobytes() == pairs.feature_weights_.tobytes()
 
 
-@pytest.mark.parametrize("routed", [False, True])
-@pytest.mark.parametrize("cv", [4, GroupKFold(4)], ids=["number", "splitter"])
-@over_all
+@pairwise(
+    over_all,
+    pytest.mark.parametrize("cv", [4, GroupKFold(4)], ids=["number", "splitter"]),
+    pytest.mark.parametrize("routed", [False, True]),
+)
 def test_groups_stay_together(estimator, cv, routed):
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(20), 3)
