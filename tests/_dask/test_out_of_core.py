@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from out_of_core import fitted
+from registry import long
 
 from highrelief import ReliefF
 
@@ -50,6 +51,7 @@ def test_a_wide_zarr(estimator, tmp_path):
     assert found["taken"] < n * n_blocks * width * 4 / 4
 
 
+@long
 @pytest.mark.parametrize("estimator", WEIGHTERS[:1])
 def test_a_wide_hdf5(estimator, tmp_path):
     h5py = pytest.importorskip("h5py")
@@ -66,6 +68,7 @@ def test_a_wide_hdf5(estimator, tmp_path):
     assert found["taken"] < n * n_blocks * width * 4 / 4
 
 
+@long
 def test_a_tall_hdf5(tmp_path):
     """By pairs of blocks of rows. Few anchors, so that there are few pairs: tests/long has them all."""
     h5py = pytest.importorskip("h5py")

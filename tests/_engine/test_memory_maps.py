@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 from processes import run
-from registry import THOROUGH, in_turn
+from registry import THOROUGH, in_turn, long
 from sklearn.base import clone
 from small_tables import tall_map
 
@@ -156,6 +156,7 @@ print(json.dumps([taken / X.nbytes, model.execution_["partition"], model.ranking
 
 
 @pytest.mark.slow
+@long
 def test_a_tall_table_takes_a_third_of_its_size(tmp_path):
     """320 MB, of which the copy that is made where there is room takes half. Few anchors make few pairs."""
     pytest.importorskip("dask.array", reason="needs the extra 'dask'")

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from processes import ROOT, answer, start
+from registry import THOROUGH
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="pages are mapped as on Linux")
 
@@ -48,7 +49,7 @@ print(json.dumps([answer_or_clear_error(ESTIMATORS[name], case) for name in name
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("side", ["begin", "end"])
+@pytest.mark.parametrize("side", ["end", *THOROUGH * ["begin"]])
 def test_some_estimators_stay_inside_of_their_arrays(side):
     found = answer(start(FIT, path=ROOT / "src", HIGHRELIEF_GUARD=side))
     assert found[:2] == ["fitted", "fitted"]

@@ -478,6 +478,8 @@ class Entry:
 
 #: Set where all are to meet all, as `make test-long` does.
 THOROUGH = bool(os.environ.get("HIGHRELIEF_THOROUGH"))
+#: For tests that take half a minute or more, beside quicker ones of the same kind.
+long = pytest.mark.skipif(not THOROUGH, reason="takes a minute: make test-long runs it")
 #: Set where one variant of each family is enough: what other versions of the libraries would break.
 ONLY_PLAIN = bool(os.environ.get("HIGHRELIEF_ONLY_PLAIN_VARIANTS"))
 

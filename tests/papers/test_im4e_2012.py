@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from protocol_sets import written_set
-from registry import THOROUGH
+from registry import long
 from sklearn.feature_selection import RFE
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
@@ -80,10 +80,6 @@ def test_the_losses_are_those_of_the_estimator():
 # Table 5
 
 
-#: Repeats the protocol of a table of the paper, for a minute each.
-long_protocol = pytest.mark.skipif(not THOROUGH, reason="takes a minute: make test-long runs it")
-
-
 @pytest.fixture(scope="module")
 def table_5(tmp_path_factory):
     data = tmp_path_factory.mktemp("data")
@@ -92,7 +88,7 @@ def table_5(tmp_path_factory):
     return quickly("im4e-table5", data, repeats=2, datasets=("ecoli", "parkinsons")), Sets(data)
 
 
-@long_protocol
+@long
 def test_table_5_beside_the_paper(table_5):
     outcomes, _ = table_5
     (table,) = find_experiment("im4e-table5").results(outcomes)
@@ -114,7 +110,7 @@ def test_table_5_beside_the_paper(table_5):
     json.dumps(list(outcomes.values()), allow_nan=False)
 
 
-@long_protocol
+@long
 def test_a_fold_again_by_other_means(table_5):
     outcomes, sets = table_5
     found, data = outcomes[Cell("ecoli", "", 1)], sets.get("ecoli")
@@ -147,7 +143,7 @@ def test_a_fold_again_by_other_means(table_5):
 
 
 @pytest.mark.filterwarnings("ignore:IM4E did not converge")
-@long_protocol
+@long
 def test_the_width_is_the_best_of_internal_cross_validation(table_5):
     outcomes, sets = table_5
     data = sets.get("parkinsons")
@@ -241,7 +237,7 @@ def genes(tmp_path_factory):
     return data
 
 
-@long_protocol
+@long
 def test_tables_3_and_4_beside_the_paper(genes):
     for name, methods in (("im4e-table3", im4e_2012.METHODS_3), ("im4e-table4", im4e_2012.METHODS_4)):
         outcomes = quickly(name, genes, repeats=1, datasets=("colon_alon",))

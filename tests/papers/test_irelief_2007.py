@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from protocol_sets import written_set
+from registry import long
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -84,6 +85,7 @@ def pictures(experiment, outcomes):
     return picture
 
 
+@long
 def test_table_2(uci):
     errors, tests = find_experiment("irelief-table2").results(uci)
     assert errors.row_names == ["ringnorm, 0 %", "ringnorm, 10 %", "yeast, 0 %", "yeast, 10 %"]

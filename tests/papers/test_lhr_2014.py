@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from protocol_sets import written_set
+from registry import long
 
 from highrelief import LHRelief
 from highrelief.datasets import make_fermat_spiral
@@ -238,6 +239,7 @@ def spiral_outcomes(little_choice):
     return {cell: find_experiment("lhr-table1").run(cell, short_spiral()) for cell in cells}
 
 
+@long
 def test_the_tables_of_the_spiral(spiral_outcomes):
     json.dumps(list(spiral_outcomes.values()), allow_nan=False)
     tables = find_experiment("lhr-table1").results(spiral_outcomes)
