@@ -335,9 +335,13 @@ def discretized(X: NDArray[Any], n_bins: Sequence[int]) -> Levels:
     for start in range(0, n_features, _COLUMNS_AT_ONCE):
         part = np.ascontiguousarray(X[:, start : start + _COLUMNS_AT_ONCE].T)
         is_small, small = _small_integers(part)
-        found = iter(small)
+        is_untied, untied = _untied_levels(part, ~is_small, n_bins)
+        found, binned = iter(small), iter(untied)
         for j, column in enumerate(part):
-            each = next(found)[np.newaxis] if is_small[j] else _column_levels(column, n_bins)
+            if is_small[j]:
+                each = next(found)[np.newaxis]
+            else:
+                each = next(binned) if is_untied[j] else _column_levels(column, n_bins)
             columns[start + j] = n_columns + (np.arange(len(n_bins)) if len(each) > 1 else 0)
             n_columns += len(each)
             rows.append(each)
@@ -373,6 +377,32 @@ def _small_integers(part: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.i
             codes[place] = np.append(levels[row], MISSING)[offsets[row]]
     small[np.flatnonzero(small)[~few]] = False
     return small, codes
+
+
+def _untied_levels(
+    part: NDArray[Any], among: NDArray[np.bool_], n_bins: Sequence[int]
+) -> tuple[NDArray[np.bool_], NDArray[np.int8]]:
+    """Return which rows have no equal and no missing values, and the levels of these, one per number of bins.
+
+    All such rows have the same levels in the order of their values.
+    """
+    n_samples = part.shape[1]
+    if n_samples <= MOST_LEVELS:
+        return np.zeros(len(part), bool), np.empty((0, len(n_bins), n_samples), np.int8)
+    rows = part[among]
+    order = np.argsort(rows, axis=1)
+    # A NaN is last, and differs from nothing.
+    untied = (np.diff(np.take_along_axis(rows, order, axis=1), axis=1) > 0).all(axis=1)
+    order = order[untied]
+    levels = np.empty((len(order), len(n_bins), n_samples), np.int8)
+    twice_rank = 2 * np.arange(n_samples) + 1
+    for place, each in enumerate(n_bins):
+        # Bins without a sample have no level.
+        bins = np.unique(each * twice_rank // (2 * n_samples), return_inverse=True)[1]
+        np.put_along_axis(levels[:, place], order, _merged_codes(bins, ordered=True)[np.newaxis], axis=1)
+    is_untied = among.copy()
+    is_untied[among] = untied
+    return is_untied, levels
 
 
 def _column_levels(column: NDArray[Any], n_bins: Sequence[int]) -> NDArray[np.int8]:
