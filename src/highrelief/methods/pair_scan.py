@@ -49,6 +49,12 @@ class Levels(NamedTuple):
     #: (n_features, n_binnings) column of each feature in each binning, the same in all if it is not binned.
     columns: NDArray[np.int64]
 
+    def of(self, features: NDArray[np.int64]) -> Levels:
+        """Return some of the features."""
+        columns = self.columns[features]
+        used, columns = np.unique(columns, return_inverse=True)
+        return Levels(self.codes[used], columns.reshape(features.size, -1))
+
 
 class Scan(NamedTuple):
     """What a scan of all pairs finds; z is 0, and a partner -1, where no z is above 0."""
@@ -249,7 +255,7 @@ class PairScan(CategoricalFeaturesMixin, FeatureWeighter):
             The fitted weighter.
         """
         data = self._check_fit(X, y)
-        levels = _levels_of(data, numbers_of_bins(self.n_bins))
+        levels = levels_of(data, numbers_of_bins(self.n_bins))
         n_threads, n_classes = self._n_threads, self.classes_.size
         n_features = len(levels.columns)
         generator = random_generator("random_state", self.random_state)
@@ -312,7 +318,7 @@ def numbers_of_bins(n_bins: Any) -> tuple[int, ...]:
 # Levels
 
 
-def _levels_of(data: TrainingData, n_bins: Sequence[int]) -> Levels:
+def levels_of(data: TrainingData, n_bins: Sequence[int]) -> Levels:
     """Return the levels of validated samples."""
     encoding = data.encoding
     if encoding is None:
@@ -518,13 +524,10 @@ def scan_pairs(
     maxima = states.pop()
     for other in states:
         kernels.merge_maxima(maxima, other)
-    z = np.empty(single.shape)
-    kernels.z_scores(planes.unit * single, planes.constants[2], planes.deviates, z)
-    at = np.empty(n_features, np.int64)
-    at[planes.feature[planes.feature >= 0]] = np.flatnonzero(planes.feature >= 0)
+    at = _places(planes)
     listed = maxima.pair_z[0] > 0.0
     return Scan(
-        (z.sum(axis=0) / np.repeat(planes.binnings, kernels.LANES))[at],
+        _single_z(planes, single),
         maxima.z[0, at],
         maxima.partners[0, at],
         maxima.z[1, at],
@@ -533,6 +536,32 @@ def scan_pairs(
         maxima.pair_z[0, listed],
         maxima.pair_z[1, listed],
     )
+
+
+def single_statistics(
+    levels: Levels, y: NDArray[np.int64], n_classes: int, strata: NDArray[np.int64] | None = None
+) -> NDArray[np.float64]:
+    """Return ``single`` of a scan, for which pairs need not be visited."""
+    parts = [
+        _single_z(*_packed(levels.of(np.arange(start, end)), y, n_classes, strata, 1))
+        for start, end in even_ranges(len(levels.columns), -(-len(levels.columns) // _COLUMNS_AT_ONCE))
+    ]
+    return np.concatenate(parts)
+
+
+def _single_z(planes: kernels.Planes, single: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return z of single features from their G, in the order of the features."""
+    z = np.empty(single.shape)
+    kernels.z_scores(planes.unit * single, planes.constants[2], planes.deviates, z)
+    return (z.sum(axis=0) / np.repeat(planes.binnings, kernels.LANES))[_places(planes)]
+
+
+def _places(planes: kernels.Planes) -> NDArray[np.int64]:
+    """Return the place of each feature in the blocks."""
+    is_feature = planes.feature >= 0
+    at = np.empty(np.count_nonzero(is_feature), np.int64)
+    at[planes.feature[is_feature]] = np.flatnonzero(is_feature)
+    return at
 
 
 def _task_ranges(n_blocks: int) -> list[tuple[int, int]]:

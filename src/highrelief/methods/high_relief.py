@@ -1,0 +1,616 @@
+"""HighRelief: features that matter alone, in pairs or in larger groups, and how many of them to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import false_discovery_control
+
+from .._engine.parameters import constraints, number, optional, random_generator
+from ..base.categorical import CategoricalFeaturesMixin
+from ..base.progress import watched, with_callbacks
+from ..base.selector import best_first
+from ..base.training_data import TrainingData
+from ..base.validation import FLOAT_TYPES
+from ..base.weighter import FeatureWeighter
+from .pair_scan import Levels, levels_of, n_steps, scan_pairs, single_statistics
+from .relief import ReliefF
+
+#: Components, in the order of the columns of ``evidence_``.
+COMPONENTS = ("single", "conditional", "interaction", "local")
+#: Numbers of quantile bins of the scans.
+_N_BINS = (3, 4, 5, 6, 8)
+#: Features of a scan with permuted labels, and the values of the null distribution to collect.
+_NULL_FEATURES = 128
+_NULL_VALUES = 768
+_MOST_PERMUTATIONS = 40
+#: The same for the elimination, which takes longer.
+_LOCAL_NULL_VALUES = 200
+_LOCAL_PERMUTATIONS = (2, 6)
+#: Share of the null distribution that its exponential tail continues.
+_TAIL = 0.2
+#: Observations that the rate of a normal tail is worth beside those of the tail.
+_PRIOR = 10.0
+#: Shares of the features that stay in a round of elimination: while there are many, and then.
+_MANY_FEATURES = 256
+_STAY = (0.5, 0.8)
+#: Groups in which candidates are shuffled, and how often.
+_GROUPS = 8
+_SHUFFLES = 3
+#: Standard deviations of a null weight by which a candidate must exceed itself when shuffled.
+_VERIFIED = 3.0
+#: Neighbors of the prediction, samples they are searched in, and features it is made from.
+_NEIGHBORS = 10
+_REFERENCES = 2000
+_PREDICTORS = 16
+_ROWS_AT_ONCE = 256
+#: Nanoseconds of one pair of features: binned; of levels, and per sample.
+_BINNED_PAIR = 2500.0
+_LEVEL_PAIR = 30.0
+_PER_SAMPLE = 0.04
+#: Work by default, per squared sample and feature, and its limits.
+_WORK = 12.0
+_LEAST_WORK = 1e8
+_MOST_WORK = 1e12
+
+
+class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
+    """HighRelief: one fit that finds features of any order, and says how many to keep.
+
+    A feature may tell about the class by itself, together with one other feature, or only within a larger
+    group, and a strong mechanism may hide a second one. Four components look for these; each turns into
+    p-values by permuted labels, and the features that remain significant after correction are kept.
+
+    1. **Scan** (see :class:`PairScan`). Three statistics per feature: z of its own information about the
+       class (``"single"``), the largest z of its information given a partner (``"conditional"``), the
+       largest z of the interaction part of a pair (``"interaction"``).
+    2. **Elimination** (``"local"``). ReliefF with 10 neighbors in rounds: of more than 256 features half
+       stay, then 80 %, until two are left. The statistic is the largest weight of the feature in any round.
+       Whole numbers of at most 10 distinct values are categories here.
+    3. **p-values.** Labels are permuted (within batches), and the statistics of all features under permuted
+       labels form the null distribution of the component, continued beyond its 80 % quantile by an
+       exponential tail: in z²/2 for the scan, with a rate shrunk toward that of a normal distribution, in
+       the weight for the elimination. Permuted scans visit 128 random features; a maximum over fewer
+       partners is corrected to that over all. The p-value of a feature is 4 times its smallest of the four.
+    4. **Verification.** Where many samples have the same values, ReliefF gives weights to noise as soon as
+       other features matter. All features that pass by then are weighed once more without the others, with
+       their columns shuffled in turn; the local component counts only if the weight exceeds its mean when
+       shuffled by 3 standard deviations of a null weight. The difference is the ``effect_`` of the feature.
+    5. **Second look.** The scan is repeated within strata of samples for which k-NN on the features found so
+       far predicts the same class, with labels permuted within the strata: a mechanism that was hidden
+       by another appears. Each of the two looks has half of ``level``.
+
+    A feature is kept if its p-value, times the number of features and of looks, is at most ``level``. Then
+    the probability that a table without any signal gives one is at most ``level``, up to the approximation of
+    the tails. Features that are kept are ranked by their effect, all others by their p-value.
+
+    Parameters
+    ----------
+    level : float, default=0.1
+        Familywise error rate: bound on the probability of keeping a feature that does not matter.
+    max_work : float or None, default=None
+        Bound on the work of a scan, in units of about a nanosecond on one core; if all pairs take more, those
+        of the features of largest ReliefF weight are scanned, and ``work_`` says so. None: 12·n²·p for n
+        samples and p features, about six times the work of :class:`IRelief`, within 1e8 and 1e12. The
+        elimination uses a random part of the samples if it would take more than 1e12.
+    categorical_features : "from_dtype", mask, indices or names, default=None
+        Features whose values are levels without an order. "from_dtype": the columns of a DataFrame that
+        contain categories or text. None: all are numbers, whole numbers of few distinct values excepted.
+    n_features_to_select : int, float or None, default=None
+        None keeps the features of ``support_``, which may be none; an int that many; a float in (0, 1] that
+        share.
+    weighted : bool, "manhattan" or "euclidean", default=False
+        Whether ``transform`` scales and multiplies the kept columns by the weights, or their square roots
+        for "euclidean"; True is "manhattan".
+    scale : {"range", "standard", None}, default="range"
+        How numbers are scaled for ReliefF, and by ``transform`` if ``weighted``.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the permutations.
+    n_jobs : int or None, default=None
+        Number of threads. Results are bitwise identical for any value.
+    verbose : int, default=0
+        1 shows progress on long work.
+
+    Attributes
+    ----------
+    feature_weights_ : array of shape (n_features,)
+        Above 1 for the features of ``support_``: 1 + effect / largest effect, 1 if the effect is not
+        positive. For others the share of the evidence, -log p, that would be needed.
+    feature_importances_ : array of shape (n_features,)
+        The same.
+    support_ : array of shape (n_features,)
+        Mask of the recommended features.
+    n_features_ : int
+        Their number.
+    pvalues_ : array of shape (n_features,)
+        p-values, corrected for components and looks, not for the number of features.
+    adjusted_pvalues_ : array of shape (n_features,)
+        The same times the number of features (Bonferroni), which control the familywise error rate.
+    qvalues_ : array of shape (n_features,)
+        Smallest false discovery rate (Benjamini and Hochberg) at which the feature is found.
+    found_by_ : array of shape (n_features,)
+        Component with the smallest p-value of the feature, ``"second look"`` if it was the second; ``""`` if
+        it is not recommended.
+    partner_ : array of shape (n_features,)
+        Index of the best partner, of a feature found by the conditional or the interaction component; -1
+        otherwise.
+    effect_ : array of shape (n_features,)
+        Weight among the candidates minus its mean if the feature is shuffled; 0 of others.
+    evidence_ : array of shape (n_features, 4)
+        -log of the uncorrected p-values of the components: single, conditional, interaction, local.
+    work_ : dict
+        What was done: ``n_scanned`` features (of the rest only single ones were looked at), ``n_local``
+        samples of the elimination, permutations, the strata of the second look (0: none), ``complete``.
+    ranking_ : array of shape (n_features,)
+        1 = best; features of equal weight and p-value share the lowest number.
+    classes_ : array of shape (n_classes,)
+        The classes.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    ``fit`` does not support sample weights, which the counts of a scan do not have.
+
+    References
+    ----------
+    Urbanowicz, R., Olson, R., Schmitt, P., Meeker, M. and Moore, J. (2018). Benchmarking relief-based feature
+    selection methods for bioinformatics data mining. Journal of Biomedical Informatics 85, 168-188.
+
+    Moore, J. and White, B. (2007). Tuning ReliefF for genome-wide genetic analysis. EvoBIO, LNCS 4447.
+
+    Examples
+    --------
+    >>> from highrelief import HighRelief
+    >>> from highrelief.datasets import make_xor
+    >>> X, y, relevant = make_xor(200, n_irrelevant=20, random_state=0)
+    >>> model = HighRelief(random_state=0).fit(X, y)
+    >>> model.get_support(indices=True)
+    array([0, 1])
+    >>> model.partner_[:2]
+    array([1, 0])
+    """
+
+    _allows_missing = True
+    _types = (*FLOAT_TYPES, np.int8, np.uint8, np.bool_)
+
+    _constraints = constraints(
+        level=number(above=0.0, below=1.0), max_work=optional(number(above=0.0))
+    )
+
+    def __init__(
+        self,
+        *,
+        level: float = 0.1,
+        max_work: float | None = None,
+        categorical_features: Any = None,
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        scale: str | None = "range",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_features_to_select=n_features_to_select,
+            weighted=weighted,
+            scale=scale,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.level = level
+        self.max_work = max_work
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> Self:
+        """Look for features that matter.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples. NaN is allowed.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        batches : array-like of shape (n_samples,), default=None
+            Batches of the samples, such as laboratories: information is that within batches, neighbors are of
+            the same batch, and labels are permuted within batches.
+
+        Returns
+        -------
+        self : object
+            The fitted weighter.
+        """
+        data = self._check_fit(X, y, batches=batches)
+        generator = random_generator("random_state", self.random_state)
+        search = _Search(_table_of(data, ~self._constant), self.scale, generator, self._n_threads)
+        n_features = len(search.table.is_level)
+        n_scanned, n_local = search.n_scanned(self.max_work), _local_permutations(n_features)
+        of_look = n_steps(search.table.levels.of(np.arange(n_scanned))) + 1
+        total = (1 + n_local) * len(_round_sizes(n_features)) + 2 * of_look
+        with watched(self, total=total) as progress:
+            search.advance = progress.advance
+            local, local_null, spread = search.eliminate(n_local)
+            scanned = np.sort(best_first(search.first_weights, n_scanned))
+            first = search.look(search.table.batches, scanned)
+            evidence = np.column_stack([first.evidence, _tail_evidence(local, local_null)])
+            enough = np.log(2.0 * n_features / self.level)
+            passes = evidence - np.log(len(COMPONENTS)) >= enough
+            # A weight of ReliefF counts if it is one among the candidates, too.
+            effects = np.zeros(n_features)
+            candidates = np.flatnonzero(passes.any(axis=1))
+            effects[candidates] = search.effects(candidates)
+            refuted = passes[:, 3] & (effects <= _VERIFIED * spread)
+            counted = evidence.copy()
+            counted[refuted, 3] = 0.0
+            best = counted.max(axis=1) - np.log(len(COMPONENTS))
+            component = counted.argmax(axis=1)
+            partner = _partner_of(component, first)
+            found = best >= enough
+            n_strata = 0
+            if found.any() and not found.all():
+                strata = search.strata(np.flatnonzero(found)[best_first(best[found], _PREDICTORS)])
+                n_strata = int(strata.max()) + 1
+                second = search.look(strata, scanned)
+                again = second.evidence.max(axis=1) - np.log(len(COMPONENTS) - 1)
+                better = ~found & (again > best)
+                partner[better] = _partner_of(second.evidence.argmax(axis=1), second)[better]
+                component[better], best[better] = len(COMPONENTS), again[better]
+                if (best >= enough).sum() > found.sum():
+                    found = best >= enough
+                    candidates = np.flatnonzero(found)
+                    effects[:] = 0.0
+                    effects[candidates] = search.effects(candidates)
+        self.work_ = {
+            "n_scanned": int(scanned.size),
+            "n_local": search.n_local,
+            "n_local_permutations": n_local,
+            "n_strata": n_strata,
+            "complete": bool(scanned.size == n_features and search.n_local == data.n_samples),
+        }
+        return self._set_results(evidence, best, component, partner, np.where(found, effects, 0.0), found)
+
+    def _set_results(
+        self,
+        evidence: NDArray[np.float64],
+        best: NDArray[np.float64],
+        component: NDArray[np.int64],
+        partner: NDArray[np.int64],
+        effects: NDArray[np.float64],
+        found: NDArray[np.bool_],
+    ) -> Self:
+        """Set the attributes; those of constant features are those of noise."""
+        varies, n_found = ~self._constant, int(np.count_nonzero(found))
+        features = np.flatnonzero(varies)
+
+        def of_all(values: NDArray[Any], of_constant: Any) -> NDArray[Any]:
+            everywhere = np.full((varies.size, *values.shape[1:]), of_constant, values.dtype)
+            everywhere[varies] = values
+            return everywhere
+
+        p = np.minimum(1.0, 2.0 * np.exp(-np.maximum(best, 0.0)))
+        enough = np.log(2.0 * features.size / self.level)
+        share = np.clip(best / enough, 0.0, 1.0 - 1e-12)
+        strongest = max(float(effects.max()), np.finfo(np.float64).tiny)
+        weights = np.where(found, 1.0 + np.maximum(effects, 0.0) / strongest, share)
+        self.support_, self.n_features_ = of_all(found, False), n_found
+        self.pvalues_ = of_all(p, 1.0)
+        self.adjusted_pvalues_ = of_all(np.minimum(1.0, features.size * p), 1.0)
+        self.qvalues_ = of_all(false_discovery_control(p), 1.0)
+        names = np.array([*COMPONENTS, "second look"])
+        self.found_by_ = of_all(np.where(found, names[component], ""), "")
+        self.partner_ = of_all(np.where(partner >= 0, features[partner], -1), -1)
+        self.effect_, self.evidence_ = of_all(effects, 0.0), of_all(evidence, 0.0)
+        # Of equal effects the smaller p-value comes first.
+        order = np.lexsort((best, weights))
+        same = (np.diff(weights[order]) == 0.0) & (np.diff(best[order]) == 0.0)
+        numbers = np.empty(features.size)
+        numbers[order] = 1.0 + np.cumsum(np.concatenate([[0.0], ~same]))
+        self._ranked = of_all(numbers, 0.0)
+        return self._set_weights(of_all(weights, 0.0))
+
+    @property
+    def _ranked_by(self) -> NDArray[np.float64]:
+        return self._ranked
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        if self.n_features_to_select is None and self.__sklearn_is_fitted__():
+            return self.support_
+        return super()._get_support_mask()
+
+
+# The table
+
+
+class _Table(NamedTuple):
+    """Validated samples as both components take them."""
+
+    #: (n_samples, n_features) numbers, and codes of categories; NaN where a value is missing.
+    X: NDArray[Any]
+    #: (n_features,) whether the values are levels, not numbers.
+    is_level: NDArray[np.bool_]
+    #: The same features as levels.
+    levels: Levels
+    #: (n_samples,) classes 0, 1, …
+    y: NDArray[np.int64]
+    #: (n_samples,) batches 0, 1, …, or None.
+    batches: NDArray[np.int64] | None
+
+
+def _table_of(data: TrainingData, varies: NDArray[np.bool_]) -> _Table:
+    """Return the features that vary."""
+    levels, encoding = levels_of(data, _N_BINS), data.encoding
+    X = data.observed
+    if encoding is not None:
+        numbers = X[:, encoding.first[~encoding.is_categorical]]
+        X = np.empty((len(X), encoding.n_features))
+        X[:, ~encoding.is_categorical], X[:, encoding.features] = numbers, encoding.observed
+    columns = levels.columns[varies]
+    batches = None if data.batch_constraint is None else data.batch_constraint.batches
+    is_level = columns[:, 0] == columns[:, -1]
+    return _Table(X[:, varies], is_level, Levels(levels.codes, columns), data.codes, batches)
+
+
+# The components
+
+
+class _Look(NamedTuple):
+    """Evidence of a scan, -log p, and the partners."""
+
+    #: (n_features, 3) single, conditional, interaction.
+    evidence: NDArray[np.float64]
+    #: (n_features,) partners of the conditional and the interaction component, -1 if there is none.
+    partners: tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+class _Search:
+    """The components on one table."""
+
+    def __init__(
+        self, table: _Table, scale: str | None, generator: np.random.RandomState, n_threads: int
+    ) -> None:
+        self.table, self.scale, self.generator, self.n_threads = table, scale, generator, n_threads
+        self.n_classes = int(table.y.max()) + 1
+        self.advance: Callable[[], object] = lambda: None
+        n_samples, n_features = table.X.shape
+        self.n_local = min(n_samples, max(100, int(np.sqrt(_MOST_WORK / (5.0 * n_features)))))
+        self.rows = np.arange(n_samples)
+        if self.n_local < n_samples:
+            self.rows = np.sort(generator.choice(n_samples, self.n_local, replace=False))
+
+    # Scan
+
+    def n_scanned(self, max_work: float | None) -> int:
+        """Return the number of features whose pairs are scanned."""
+        n_samples, n_features = self.table.X.shape
+        if max_work is None:
+            max_work = min(max(_WORK * n_samples**2 * n_features, _LEAST_WORK), _MOST_WORK)
+        of_pair = _LEVEL_PAIR + _PER_SAMPLE * n_samples if self.table.is_level.all() else _BINNED_PAIR
+        return min(n_features, max(2, int(np.sqrt(2.0 * max_work / of_pair))))
+
+    def look(self, strata: NDArray[np.int64] | None, scanned: NDArray[np.int64]) -> _Look:
+        """Scan the pairs of some features, within strata, and single features of all."""
+        n_features = len(self.table.is_level)
+        statistics, partners = np.zeros((3, n_features)), np.full((2, n_features), -1)
+        of_scanned, among = self._scan(self.table.y, strata, scanned, advance=self.advance)
+        statistics[:, scanned] = of_scanned
+        rest = np.setdiff1d(np.arange(n_features), scanned)
+        if rest.size:
+            statistics[0, rest] = single_statistics(
+                self.table.levels.of(rest), self.table.y, self.n_classes, strata
+            )
+        partners[:, scanned] = np.where(among >= 0, scanned[among], -1)
+        n_null = min(n_features, _NULL_FEATURES)
+        n_permutations = min(-(-_NULL_VALUES // n_null), _MOST_PERMUTATIONS)
+        null = np.empty((3, n_permutations, n_null))
+        for place in range(n_permutations):
+            features = np.sort(self.generator.choice(n_features, n_null, replace=False))
+            null[:, place] = self._scan(self._permuted(strata), strata, features)[0]
+        self.advance()
+        more = (n_features - 1) / max(n_null - 1, 1)
+        evidence = [
+            _tail_evidence(_log_normal_tail(each), _log_normal_tail(of_null), prior=_PRIOR, n_times=times)
+            for each, of_null, times in zip(statistics, null, (1.0, more, more), strict=True)
+        ]
+        return _Look(np.column_stack(evidence), (partners[0], partners[1]))
+
+    def _scan(
+        self,
+        y: NDArray[np.int64],
+        strata: NDArray[np.int64] | None,
+        features: NDArray[np.int64],
+        advance: Callable[[], object] = lambda: None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the three statistics of some features, and the partners of the last two."""
+        found = scan_pairs(
+            self.table.levels.of(features), y, self.n_classes, strata=strata, n_threads=self.n_threads, advance=advance
+        )
+        statistics = np.stack([found.single, found.conditional, found.interaction])
+        return statistics, np.stack([found.partner, found.interaction_partner])
+
+    def _permuted(self, strata: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """Return the labels, permuted within strata."""
+        y = self.table.y
+        if strata is None:
+            return self.generator.permutation(y)
+        order = np.lexsort((self.generator.random_sample(y.size), strata))
+        permuted = np.empty_like(y)
+        permuted[np.argsort(strata, kind="stable")] = y[order]
+        return permuted
+
+    # Elimination
+
+    def eliminate(self, n_permutations: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """Return the largest weights in rounds of elimination; under permuted labels; their spread."""
+        largest = self._largest_weights(self.table.y[self.rows])
+        self.first_weights = self._first
+        null, spreads = [], []
+        for _ in range(n_permutations):
+            null.append(self._largest_weights(self._permuted(self.table.batches)[self.rows]))
+            spreads.append(self._first.std())
+        return largest, np.array(null), float(np.mean(spreads))
+
+    def _largest_weights(self, y: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the largest weight of each feature in the rounds of an elimination."""
+        remaining = np.arange(self.table.X.shape[1])
+        largest = np.full(remaining.size, -np.inf)
+        for size in _round_sizes(remaining.size):
+            if size < remaining.size:
+                remaining = np.sort(remaining[best_first(weights, size)])  # noqa: F821
+            weights = self._weights(self.table.X[np.ix_(self.rows, remaining)], y, remaining)
+            if remaining.size == largest.size:
+                self._first = weights
+            largest[remaining] = np.maximum(largest[remaining], weights)
+            self.advance()
+        return largest
+
+    def _weights(
+        self, X: NDArray[Any], y: NDArray[np.int64], features: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the weights of ReliefF."""
+        is_level = self.table.is_level[features]
+        model = ReliefF(
+            categorical_features=is_level if is_level.any() else None,
+            scale=self.scale,
+            n_jobs=self.n_threads,
+        )
+        batches = self.table.batches
+        return model.fit(X, y, batches=None if batches is None else batches[self.rows]).feature_weights_
+
+    def effects(self, features: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return weights among some features only, less the mean if the feature is shuffled."""
+        if features.size == 0:
+            return np.zeros(0)
+        X, y = self.table.X[np.ix_(self.rows, features)], self.table.y[self.rows]
+        weights = self._weights(X, y, features)
+        shuffled = np.zeros(features.size)
+        for _ in range(_SHUFFLES):
+            for group in np.array_split(self.generator.permutation(features.size), min(features.size, _GROUPS)):
+                copy = X.copy()
+                for j in group:
+                    copy[:, j] = X[self.generator.permutation(len(X)), j]
+                shuffled[group] += self._weights(copy, y, features)[group]
+        return weights - shuffled / _SHUFFLES
+
+    # Second look
+
+    def strata(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return strata of samples of the same batch and of the same class as predicted by k-NN.
+
+        Each sample is predicted from the others. Votes are relative to the sizes of the classes; neighbors as
+        far as the last one vote, too.
+        """
+        table, n_samples = self.table, len(self.table.X)
+        references = np.arange(n_samples)
+        if n_samples > _REFERENCES:
+            references = np.sort(self.generator.choice(n_samples, _REFERENCES, replace=False))
+        columns = [_Column.of(table.X[:, j], is_level=bool(table.is_level[j])) for j in features]
+        members = np.eye(self.n_classes)[table.y[references]]
+        predicted = np.empty(n_samples, np.int64)
+        for start in range(0, n_samples, _ROWS_AT_ONCE):
+            rows = np.arange(start, min(start + _ROWS_AT_ONCE, n_samples))
+            distances = np.zeros((rows.size, references.size))
+            for column in columns:
+                column.add_differences(rows, references, distances)
+            if table.batches is not None:
+                distances[table.batches[rows][:, np.newaxis] != table.batches[references]] = np.inf
+            distances[rows[:, np.newaxis] == references] = np.inf
+            last = min(_NEIGHBORS, references.size - 1) - 1
+            farthest = np.partition(distances, last, axis=1)[:, last, np.newaxis]
+            near = (distances <= farthest * (1.0 + 1e-9)) & (distances < np.inf)
+            votes = (near @ members) / members.sum(axis=0).clip(1.0)
+            predicted[rows] = votes.argmax(axis=1)
+        if table.batches is not None:
+            predicted += self.n_classes * table.batches
+        return np.unique(predicted, return_inverse=True)[1]
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A feature whose differences between samples are in [0, 1], 0.5 if a value is missing."""
+
+    values: NDArray[np.float64]
+    missing: NDArray[np.bool_] | None
+    is_level: bool
+
+    @classmethod
+    def of(cls, x: NDArray[Any], *, is_level: bool) -> _Column:
+        """Return the feature scaled to its range."""
+        values = x.astype(np.float64)
+        missing = np.isnan(values)
+        if not is_level:
+            low, high = np.nanmin(values), np.nanmax(values)
+            values = values / 2.0 - low / 2.0
+            values = values / (high / 2.0 - low / 2.0)
+        return cls(values, missing if missing.any() else None, is_level)
+
+    def add_differences(
+        self, rows: NDArray[np.int64], references: NDArray[np.int64], distances: NDArray[np.float64]
+    ) -> None:
+        """Add the differences between two sets of samples."""
+        a, b = self.values[rows][:, np.newaxis], self.values[references]
+        differences = a != b if self.is_level else np.abs(a - b)
+        if self.missing is not None:
+            unknown = self.missing[rows][:, np.newaxis] | self.missing[references]
+            differences = np.where(unknown, 0.5, differences)
+        distances += differences
+
+
+def _partner_of(component: NDArray[np.int64], look: _Look) -> NDArray[np.int64]:
+    """Return the partner in the component of each feature, -1 if it has none."""
+    conditional, interaction = look.partners
+    return np.where(component == 1, conditional, np.where(component == 2, interaction, -1))
+
+
+def _round_sizes(n_features: int) -> list[int]:
+    """Return the numbers of features of the rounds of elimination."""
+    sizes = [n_features]
+    while sizes[-1] > 2:
+        stay = _STAY[0] if sizes[-1] > _MANY_FEATURES else _STAY[1]
+        sizes.append(max(2, int(stay * sizes[-1])))
+    return sizes
+
+
+def _local_permutations(n_features: int) -> int:
+    """Return the number of eliminations with permuted labels."""
+    least, most = _LOCAL_PERMUTATIONS
+    return min(max(-(-_LOCAL_NULL_VALUES // n_features), least), most)
+
+
+# p-values
+
+
+def _log_normal_tail(z: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return z²/2, the exponent of a normal tail, 0 below the mean."""
+    return 0.5 * np.maximum(z, 0.0) ** 2
+
+
+def _tail_evidence(
+    values: NDArray[np.float64], null: NDArray[np.float64], *, prior: float = 0.0, n_times: float = 1.0
+) -> NDArray[np.float64]:
+    """Return -log p of values under a null distribution, of which a sample is given.
+
+    Beyond the upper fifth of the sample the distribution is exponential; ``prior`` observations of rate 1 are
+    added to those of its tail. ``n_times``: the value is a maximum over so many times as many as the null.
+    """
+    null = np.sort(null, axis=None)
+    n = null.size
+    n_tail = max(int(_TAIL * n), 1)
+    start = null[-n_tail - 1] if n > n_tail else null[0]
+    excess = float((null[-n_tail:] - start).sum())
+    rate = (n_tail + prior) / max(excess + prior, np.finfo(np.float64).tiny)
+    as_large = n - np.searchsorted(null, values, side="left")
+    in_body = np.log((1.0 + as_large) / (1.0 + n))
+    in_tail = np.log((1.0 + n_tail) / (1.0 + n)) - rate * np.maximum(values - start, 0.0)
+    log_p = np.where(values > start, in_tail, in_body)
+    if n_times == 1.0:
+        return -log_p
+    # The probability that one of n_times maxima is as large; of small ones n_times that of one.
+    with np.errstate(divide="ignore"):
+        of_all = np.log(-np.expm1(n_times * np.log1p(-np.exp(log_p))))
+    return -np.where(log_p < -30.0, np.minimum(log_p + np.log(n_times), 0.0), of_all)
