@@ -209,7 +209,7 @@ _WEIGHTERS: Mapping[str, Method] = {
         "features of any order, and how many to keep",
         ("urbanowicz2018", "moore2007"),
         "HighRelief",
-        "HighRelief looks at every feature alone, at all pairs of features, and, with ReliefF in rounds without"
+        "HighRelief looks at every feature alone, at all pairs of features, and, by ReliefF in rounds without"
         " the worst features, at larger groups. It compares what it finds with what it finds under permuted"
         " labels, looks a second time for what the first findings hide, and recommends the features that"
         " chance does not explain.",

@@ -22,6 +22,9 @@ from .relief import ReliefF
 
 #: Components, in the order of the columns of ``evidence_``.
 COMPONENTS = ("single", "conditional", "interaction", "local")
+_LOCAL = 3
+#: Looks at the table, which share ``level``.
+N_LOOKS = 2
 #: Numbers of quantile bins of the scans.
 _N_BINS = (3, 4, 5, 6, 8)
 #: Features of a scan with permuted labels, and the values of the null distribution to collect.
@@ -56,6 +59,9 @@ _PER_SAMPLE = 0.04
 _WORK = 12.0
 _LEAST_WORK = 1e8
 _MOST_WORK = 1e12
+#: Passes over all pairs of samples of an elimination, and samples that it has at least.
+_PASSES = 5.0
+_LEAST_LOCAL = 100
 
 
 class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
@@ -178,9 +184,7 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
     _allows_missing = True
     _types = (*FLOAT_TYPES, np.int8, np.uint8, np.bool_)
 
-    _constraints = constraints(
-        level=number(above=0.0, below=1.0), max_work=optional(number(above=0.0))
-    )
+    _constraints = constraints(level=number(above=0.0, below=1.0), max_work=optional(number(above=0.0)))
 
     def __init__(
         self,
@@ -227,65 +231,24 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
             The fitted weighter.
         """
         data = self._check_fit(X, y, batches=batches)
+        table = _table_of(data, ~self._constant)
         generator = random_generator("random_state", self.random_state)
-        search = _Search(_table_of(data, ~self._constant), self.scale, generator, self._n_threads)
-        n_features = len(search.table.is_level)
-        n_scanned, n_local = search.n_scanned(self.max_work), _local_permutations(n_features)
-        of_look = n_steps(search.table.levels.of(np.arange(n_scanned))) + 1
-        total = (1 + n_local) * len(_round_sizes(n_features)) + 2 * of_look
-        with watched(self, total=total) as progress:
-            search.advance = progress.advance
-            local, local_null, spread = search.eliminate(n_local)
-            scanned = np.sort(best_first(search.first_weights, n_scanned))
-            first = search.look(search.table.batches, scanned)
-            evidence = np.column_stack([first.evidence, _tail_evidence(local, local_null)])
-            enough = np.log(2.0 * n_features / self.level)
-            passes = evidence - np.log(len(COMPONENTS)) >= enough
-            # A weight of ReliefF counts if it is one among the candidates, too.
-            effects = np.zeros(n_features)
-            candidates = np.flatnonzero(passes.any(axis=1))
-            effects[candidates] = search.effects(candidates)
-            refuted = passes[:, 3] & (effects <= _VERIFIED * spread)
-            counted = evidence.copy()
-            counted[refuted, 3] = 0.0
-            best = counted.max(axis=1) - np.log(len(COMPONENTS))
-            component = counted.argmax(axis=1)
-            partner = _partner_of(component, first)
-            found = best >= enough
-            n_strata = 0
-            if found.any() and not found.all():
-                strata = search.strata(np.flatnonzero(found)[best_first(best[found], _PREDICTORS)])
-                n_strata = int(strata.max()) + 1
-                second = search.look(strata, scanned)
-                again = second.evidence.max(axis=1) - np.log(len(COMPONENTS) - 1)
-                better = ~found & (again > best)
-                partner[better] = _partner_of(second.evidence.argmax(axis=1), second)[better]
-                component[better], best[better] = len(COMPONENTS), again[better]
-                if (best >= enough).sum() > found.sum():
-                    found = best >= enough
-                    candidates = np.flatnonzero(found)
-                    effects[:] = 0.0
-                    effects[candidates] = search.effects(candidates)
+        search = _Search(table, self.level, self.max_work, self.scale, generator, self._n_threads)
+        with watched(self, total=search.most_steps) as progress:
+            found = search.run(progress.advance)
         self.work_ = {
-            "n_scanned": int(scanned.size),
-            "n_local": search.n_local,
-            "n_local_permutations": n_local,
-            "n_strata": n_strata,
-            "complete": bool(scanned.size == n_features and search.n_local == data.n_samples),
+            "n_scanned": search.n_scanned,
+            "n_local": search.rows.size,
+            "n_permutations": search.n_permutations,
+            "n_local_permutations": search.n_local_permutations,
+            "n_strata": found.n_strata,
+            "complete": search.n_scanned == len(table.is_level) and search.rows.size == data.n_samples,
         }
-        return self._set_results(evidence, best, component, partner, np.where(found, effects, 0.0), found)
+        return self._set_results(found)
 
-    def _set_results(
-        self,
-        evidence: NDArray[np.float64],
-        best: NDArray[np.float64],
-        component: NDArray[np.int64],
-        partner: NDArray[np.int64],
-        effects: NDArray[np.float64],
-        found: NDArray[np.bool_],
-    ) -> Self:
-        """Set the attributes; those of constant features are those of noise."""
-        varies, n_found = ~self._constant, int(np.count_nonzero(found))
+    def _set_results(self, found: _Findings) -> Self:
+        """Set the attributes; constant features have those of noise."""
+        varies = ~self._constant
         features = np.flatnonzero(varies)
 
         def of_all(values: NDArray[Any], of_constant: Any) -> NDArray[Any]:
@@ -293,22 +256,22 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
             everywhere[varies] = values
             return everywhere
 
-        p = np.minimum(1.0, 2.0 * np.exp(-np.maximum(best, 0.0)))
-        enough = np.log(2.0 * features.size / self.level)
-        share = np.clip(best / enough, 0.0, 1.0 - 1e-12)
-        strongest = max(float(effects.max()), np.finfo(np.float64).tiny)
-        weights = np.where(found, 1.0 + np.maximum(effects, 0.0) / strongest, share)
-        self.support_, self.n_features_ = of_all(found, False), n_found
+        p = np.minimum(1.0, N_LOOKS * np.exp(-found.best))
+        self.support_, self.n_features_ = of_all(found.passes, False), int(np.count_nonzero(found.passes))
         self.pvalues_ = of_all(p, 1.0)
         self.adjusted_pvalues_ = of_all(np.minimum(1.0, features.size * p), 1.0)
         self.qvalues_ = of_all(false_discovery_control(p), 1.0)
         names = np.array([*COMPONENTS, "second look"])
-        self.found_by_ = of_all(np.where(found, names[component], ""), "")
-        self.partner_ = of_all(np.where(partner >= 0, features[partner], -1), -1)
-        self.effect_, self.evidence_ = of_all(effects, 0.0), of_all(evidence, 0.0)
+        self.found_by_ = of_all(np.where(found.passes, names[found.component], ""), "")
+        has_partner = found.passes & (found.partner >= 0)
+        self.partner_ = of_all(np.where(has_partner, features[found.partner], -1), -1)
+        self.effect_, self.evidence_ = of_all(found.effect, 0.0), of_all(found.evidence, 0.0)
+        strongest = max(float(found.effect.max()), np.finfo(np.float64).tiny)
+        share = np.clip(found.best / found.needed, 0.0, np.nextafter(1.0, 0.0))
+        weights = np.where(found.passes, 1.0 + np.maximum(found.effect, 0.0) / strongest, share)
         # Of equal effects the smaller p-value comes first.
-        order = np.lexsort((best, weights))
-        same = (np.diff(weights[order]) == 0.0) & (np.diff(best[order]) == 0.0)
+        order = np.lexsort((found.best, weights))
+        same = (np.diff(weights[order]) == 0.0) & (np.diff(found.best[order]) == 0.0)
         numbers = np.empty(features.size)
         numbers[order] = 1.0 + np.cumsum(np.concatenate([[0.0], ~same]))
         self._ranked = of_all(numbers, 0.0)
@@ -356,68 +319,144 @@ def _table_of(data: TrainingData, varies: NDArray[np.bool_]) -> _Table:
     return _Table(X[:, varies], is_level, Levels(levels.codes, columns), data.codes, batches)
 
 
-# The components
+# The search
 
 
 class _Look(NamedTuple):
-    """Evidence of a scan, -log p, and the partners."""
+    """What a scan finds."""
 
-    #: (n_features, 3) single, conditional, interaction.
+    #: (n_features, 3) -log p of the single, the conditional and the interaction component.
     evidence: NDArray[np.float64]
-    #: (n_features,) partners of the conditional and the interaction component, -1 if there is none.
-    partners: tuple[NDArray[np.int64], NDArray[np.int64]]
+    #: (n_features, 3) best partner in each, -1 if there is none.
+    partners: NDArray[np.int64]
+
+
+class _Findings(NamedTuple):
+    """What the search finds, one entry per feature."""
+
+    #: (n_features, 4) -log p of the components in the first look.
+    evidence: NDArray[np.float64]
+    #: Evidence of the best component, corrected for their number; ≥ 0.
+    best: NDArray[np.float64]
+    #: Index of this component; their number for the second look.
+    component: NDArray[np.int64]
+    #: Its partner, -1 if it has none.
+    partner: NDArray[np.int64]
+    #: Weight among the features that pass, less its mean if the feature is shuffled.
+    effect: NDArray[np.float64]
+    #: Whether ``best`` is at least ``needed``.
+    passes: NDArray[np.bool_]
+    needed: float
+    #: Strata of the second look; 0 if there was none.
+    n_strata: int
 
 
 class _Search:
-    """The components on one table."""
+    """The search for features in one table."""
 
     def __init__(
-        self, table: _Table, scale: str | None, generator: np.random.RandomState, n_threads: int
+        self,
+        table: _Table,
+        level: float,
+        max_work: float | None,
+        scale: str | None,
+        generator: np.random.RandomState,
+        n_threads: int,
     ) -> None:
         self.table, self.scale, self.generator, self.n_threads = table, scale, generator, n_threads
-        self.n_classes = int(table.y.max()) + 1
-        self.advance: Callable[[], object] = lambda: None
         n_samples, n_features = table.X.shape
-        self.n_local = min(n_samples, max(100, int(np.sqrt(_MOST_WORK / (5.0 * n_features)))))
+        self.n_classes = int(table.y.max()) + 1
+        self.needed = float(np.log(N_LOOKS * n_features / level))
+        self.n_scanned = _n_scanned(n_samples, table.is_level, max_work)
+        self.n_null = min(n_features, _NULL_FEATURES)
+        self.n_permutations = min(-(-_NULL_VALUES // self.n_null), _MOST_PERMUTATIONS)
+        least, most = _LOCAL_PERMUTATIONS
+        self.n_local_permutations = min(max(-(-_LOCAL_NULL_VALUES // n_features), least), most)
+        self.round_sizes = _round_sizes(n_features)
+        # Samples of the elimination.
+        n_local = max(_LEAST_LOCAL, int(np.sqrt(_MOST_WORK / (_PASSES * n_features))))
         self.rows = np.arange(n_samples)
-        if self.n_local < n_samples:
-            self.rows = np.sort(generator.choice(n_samples, self.n_local, replace=False))
+        if n_local < n_samples:
+            self.rows = np.sort(generator.choice(n_samples, n_local, replace=False))
+        of_look = n_steps(table.levels.of(np.arange(self.n_scanned))) + 1
+        self.most_steps = (1 + self.n_local_permutations) * len(self.round_sizes) + N_LOOKS * of_look
+        self.advance: Callable[[], object] = lambda: None
+
+    def run(self, advance: Callable[[], object]) -> _Findings:
+        """Search; ``advance`` is called after each step."""
+        self.advance = advance
+        weights = self._eliminate(self.table.y)
+        null = [self._eliminate(self._permuted(self.table.batches)) for _ in range(self.n_local_permutations)]
+        scanned = np.sort(best_first(weights[0], self.n_scanned))
+        first = self._look(self.table.batches, scanned)
+        local = _tail_evidence(
+            np.nanmax(weights, axis=0), np.array([np.nanmax(each, axis=0) for each in null])
+        )
+        evidence = np.column_stack([first.evidence, local])
+        effect, local_counts = self._verified(
+            evidence, spread=float(np.mean([each[0].std() for each in null]))
+        )
+        counted = np.where(
+            local_counts[:, np.newaxis] | (np.arange(evidence.shape[1]) != _LOCAL), evidence, 0.0
+        )
+        best, component = _corrected(counted), counted.argmax(axis=1)
+        partner = np.where(component < _LOCAL, _at(first.partners, np.minimum(component, _LOCAL - 1)), -1)
+        passes, n_strata = best >= self.needed, 0
+        if passes.any() and not passes.all():
+            strata = self._strata(np.flatnonzero(passes)[best_first(best[passes], _PREDICTORS)])
+            n_strata = int(strata.max()) + 1
+            second = self._look(strata, scanned)
+            again = _corrected(second.evidence)
+            better = ~passes & (again > best)
+            best = np.where(better, again, best)
+            partner = np.where(better, _at(second.partners, second.evidence.argmax(axis=1)), partner)
+            component = np.where(better, len(COMPONENTS), component)
+            if (better & (best >= self.needed)).any():
+                passes = best >= self.needed
+                effect = self._effects(np.flatnonzero(passes))
+        return _Findings(
+            evidence, best, component, partner, np.where(passes, effect, 0.0), passes, self.needed, n_strata
+        )
+
+    def _verified(
+        self, evidence: NDArray[np.float64], spread: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the effects of the features that may pass, and whose local component counts.
+
+        ``spread``: standard deviation of a weight under permuted labels.
+        """
+        may_pass = evidence - np.log(len(COMPONENTS)) >= self.needed
+        effect = self._effects(np.flatnonzero(may_pass.any(axis=1)))
+        return effect, ~may_pass[:, _LOCAL] | (effect > _VERIFIED * spread)
 
     # Scan
 
-    def n_scanned(self, max_work: float | None) -> int:
-        """Return the number of features whose pairs are scanned."""
-        n_samples, n_features = self.table.X.shape
-        if max_work is None:
-            max_work = min(max(_WORK * n_samples**2 * n_features, _LEAST_WORK), _MOST_WORK)
-        of_pair = _LEVEL_PAIR + _PER_SAMPLE * n_samples if self.table.is_level.all() else _BINNED_PAIR
-        return min(n_features, max(2, int(np.sqrt(2.0 * max_work / of_pair))))
-
-    def look(self, strata: NDArray[np.int64] | None, scanned: NDArray[np.int64]) -> _Look:
-        """Scan the pairs of some features, within strata, and single features of all."""
-        n_features = len(self.table.is_level)
-        statistics, partners = np.zeros((3, n_features)), np.full((2, n_features), -1)
-        of_scanned, among = self._scan(self.table.y, strata, scanned, advance=self.advance)
-        statistics[:, scanned] = of_scanned
+    def _look(self, strata: NDArray[np.int64] | None, scanned: NDArray[np.int64]) -> _Look:
+        """Scan the pairs of some features, within strata, and all features by themselves."""
+        y, n_features = self.table.y, len(self.table.is_level)
+        statistics, partners = np.zeros((n_features, 3)), np.full((n_features, 3), -1)
+        statistics[scanned], among = self._scan(y, strata, scanned, self.advance)
+        partners[scanned] = np.where(among >= 0, scanned[among], -1)
         rest = np.setdiff1d(np.arange(n_features), scanned)
         if rest.size:
-            statistics[0, rest] = single_statistics(
-                self.table.levels.of(rest), self.table.y, self.n_classes, strata
-            )
-        partners[:, scanned] = np.where(among >= 0, scanned[among], -1)
-        n_null = min(n_features, _NULL_FEATURES)
-        n_permutations = min(-(-_NULL_VALUES // n_null), _MOST_PERMUTATIONS)
-        null = np.empty((3, n_permutations, n_null))
-        for place in range(n_permutations):
-            features = np.sort(self.generator.choice(n_features, n_null, replace=False))
-            null[:, place] = self._scan(self._permuted(strata), strata, features)[0]
+            levels = self.table.levels.of(rest)
+            statistics[rest, 0] = single_statistics(levels, y, self.n_classes, strata)
+        null = np.empty((self.n_permutations, self.n_null, 3))
+        for each in null:
+            features = np.sort(self.generator.choice(n_features, self.n_null, replace=False))
+            each[:] = self._scan(self._permuted(strata), strata, features)[0]
         self.advance()
-        more = (n_features - 1) / max(n_null - 1, 1)
+        more_partners = (n_features - 1) / max(self.n_null - 1, 1)
         evidence = [
-            _tail_evidence(_log_normal_tail(each), _log_normal_tail(of_null), prior=_PRIOR, n_times=times)
-            for each, of_null, times in zip(statistics, null, (1.0, more, more), strict=True)
+            _tail_evidence(
+                _normal_exponent(statistics[:, which]),
+                _normal_exponent(null[..., which]),
+                prior=_PRIOR,
+                n_times=n_times,
+            )
+            for which, n_times in enumerate((1.0, more_partners, more_partners))
         ]
-        return _Look(np.column_stack(evidence), (partners[0], partners[1]))
+        return _Look(np.column_stack(evidence), partners)
 
     def _scan(
         self,
@@ -426,12 +465,12 @@ class _Search:
         features: NDArray[np.int64],
         advance: Callable[[], object] = lambda: None,
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the three statistics of some features, and the partners of the last two."""
-        found = scan_pairs(
-            self.table.levels.of(features), y, self.n_classes, strata=strata, n_threads=self.n_threads, advance=advance
-        )
-        statistics = np.stack([found.single, found.conditional, found.interaction])
-        return statistics, np.stack([found.partner, found.interaction_partner])
+        """Return the statistics of the three components of some features, and the partners."""
+        levels = self.table.levels.of(features)
+        scan = scan_pairs(levels, y, self.n_classes, strata=strata, n_threads=self.n_threads, advance=advance)
+        statistics = np.column_stack([scan.single, scan.conditional, scan.interaction])
+        partners = [np.full(features.size, -1), scan.partner, scan.interaction_partner]
+        return statistics, np.column_stack(partners)
 
     def _permuted(self, strata: NDArray[np.int64] | None) -> NDArray[np.int64]:
         """Return the labels, permuted within strata."""
@@ -445,29 +484,18 @@ class _Search:
 
     # Elimination
 
-    def eliminate(self, n_permutations: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        """Return the largest weights in rounds of elimination; under permuted labels; their spread."""
-        largest = self._largest_weights(self.table.y[self.rows])
-        self.first_weights = self._first
-        null, spreads = [], []
-        for _ in range(n_permutations):
-            null.append(self._largest_weights(self._permuted(self.table.batches)[self.rows]))
-            spreads.append(self._first.std())
-        return largest, np.array(null), float(np.mean(spreads))
-
-    def _largest_weights(self, y: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the largest weight of each feature in the rounds of an elimination."""
-        remaining = np.arange(self.table.X.shape[1])
-        largest = np.full(remaining.size, -np.inf)
-        for size in _round_sizes(remaining.size):
+    def _eliminate(self, y: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the weights in each round, (n_rounds, n_features); NaN of features that have left."""
+        y, remaining = y[self.rows], np.arange(len(self.table.is_level))
+        weights = np.full((len(self.round_sizes), remaining.size), np.nan)
+        for place, size in enumerate(self.round_sizes):
             if size < remaining.size:
-                remaining = np.sort(remaining[best_first(weights, size)])  # noqa: F821
-            weights = self._weights(self.table.X[np.ix_(self.rows, remaining)], y, remaining)
-            if remaining.size == largest.size:
-                self._first = weights
-            largest[remaining] = np.maximum(largest[remaining], weights)
+                remaining = np.sort(remaining[best_first(weights[place - 1, remaining], size)])
+            weights[place, remaining] = self._weights(
+                self.table.X[np.ix_(self.rows, remaining)], y, remaining
+            )
             self.advance()
-        return largest
+        return weights
 
     def _weights(
         self, X: NDArray[Any], y: NDArray[np.int64], features: NDArray[np.int64]
@@ -482,24 +510,25 @@ class _Search:
         batches = self.table.batches
         return model.fit(X, y, batches=None if batches is None else batches[self.rows]).feature_weights_
 
-    def effects(self, features: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return weights among some features only, less the mean if the feature is shuffled."""
+    def _effects(self, features: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return weights among some features only, less the mean if a feature is shuffled; 0 of others."""
+        effects = np.zeros(len(self.table.is_level))
         if features.size == 0:
-            return np.zeros(0)
+            return effects
         X, y = self.table.X[np.ix_(self.rows, features)], self.table.y[self.rows]
-        weights = self._weights(X, y, features)
-        shuffled = np.zeros(features.size)
+        effects[features] = self._weights(X, y, features)
         for _ in range(_SHUFFLES):
-            for group in np.array_split(self.generator.permutation(features.size), min(features.size, _GROUPS)):
-                copy = X.copy()
+            order = self.generator.permutation(features.size)
+            for group in np.array_split(order, min(features.size, _GROUPS)):
+                shuffled = X.copy()
                 for j in group:
-                    copy[:, j] = X[self.generator.permutation(len(X)), j]
-                shuffled[group] += self._weights(copy, y, features)[group]
-        return weights - shuffled / _SHUFFLES
+                    shuffled[:, j] = X[self.generator.permutation(len(X)), j]
+                effects[features[group]] -= self._weights(shuffled, y, features)[group] / _SHUFFLES
+        return effects
 
     # Second look
 
-    def strata(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _strata(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return strata of samples of the same batch and of the same class as predicted by k-NN.
 
         Each sample is predicted from the others. Votes are relative to the sizes of the classes; neighbors as
@@ -561,10 +590,13 @@ class _Column:
         distances += differences
 
 
-def _partner_of(component: NDArray[np.int64], look: _Look) -> NDArray[np.int64]:
-    """Return the partner in the component of each feature, -1 if it has none."""
-    conditional, interaction = look.partners
-    return np.where(component == 1, conditional, np.where(component == 2, interaction, -1))
+def _n_scanned(n_samples: int, is_level: NDArray[np.bool_], max_work: float | None) -> int:
+    """Return the number of features whose pairs can be scanned."""
+    n_features = is_level.size
+    if max_work is None:
+        max_work = min(max(_WORK * n_samples**2 * n_features, _LEAST_WORK), _MOST_WORK)
+    of_pair = _LEVEL_PAIR + _PER_SAMPLE * n_samples if is_level.all() else _BINNED_PAIR
+    return min(n_features, max(2, int(np.sqrt(2.0 * max_work / of_pair))))
 
 
 def _round_sizes(n_features: int) -> list[int]:
@@ -576,17 +608,21 @@ def _round_sizes(n_features: int) -> list[int]:
     return sizes
 
 
-def _local_permutations(n_features: int) -> int:
-    """Return the number of eliminations with permuted labels."""
-    least, most = _LOCAL_PERMUTATIONS
-    return min(max(-(-_LOCAL_NULL_VALUES // n_features), least), most)
-
-
 # p-values
 
 
-def _log_normal_tail(z: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return z²/2, the exponent of a normal tail, 0 below the mean."""
+def _at(values: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the value of each row in its column."""
+    return values[np.arange(len(values)), columns]
+
+
+def _corrected(evidence: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the largest evidence of each row, corrected for the number of columns (Bonferroni)."""
+    return np.maximum(evidence.max(axis=1) - np.log(evidence.shape[1]), 0.0)
+
+
+def _normal_exponent(z: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return z²/2, the exponent of a normal tail; 0 below the mean."""
     return 0.5 * np.maximum(z, 0.0) ** 2
 
 

@@ -507,7 +507,6 @@ def scan_pairs(
     found : Scan
         Maxima over the partners of each feature, and the best pairs.
     """
-    n_features = len(levels.columns)
     planes, single = _packed(levels, y, n_classes, strata, n_threads)
     states = deque(_no_maxima(planes.feature.size, n_pairs) for _ in range(max(n_threads, 1)))
 
