@@ -34,6 +34,7 @@ from highrelief import (
     ErrorControlledSelector,
     FisherScore,
     GFlip,
+    HighRelief,
     HKNNClassifier,
     IRelief,
     IterativeElimination,
@@ -226,6 +227,13 @@ BAD_PARAMETERS = {
         "tol": REPEATED["tol"],
     },
     FisherScore: {**SHARED, **CLASS_WEIGHT},
+    HighRelief: {
+        **SHARED,
+        **RANDOM,
+        "level": [0.0, 1.0, -0.1, np.nan, "small", None, True],
+        "max_work": [0.0, -1.0, np.nan, "all", True],
+        "categorical_features": CATEGORICAL,
+    },
     PairScan: {
         **SHARED,
         **RANDOM,

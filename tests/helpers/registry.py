@@ -34,6 +34,7 @@ from highrelief import (
     ErrorControlledSelector,
     FisherScore,
     GFlip,
+    HighRelief,
     HKNNClassifier,
     IRelief,
     IterativeElimination,
@@ -291,6 +292,15 @@ FAMILIES = [
         settles=False,
     ),
     Family(FisherScore, {"": {}}, margins=False, one_by_one=True, one_step=True),
+    Family(
+        HighRelief,
+        {"": {"random_state": 0}, "bounded": {"max_work": 1e4, "level": 0.5, "random_state": 0}},
+        sample_weight=False,
+        margins=False,
+        by_counts=True,
+        chooses_number=True,
+        may_keep_none=True,
+    ),
     Family(
         PairScan,
         {

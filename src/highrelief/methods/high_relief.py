@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_ndtr
 from scipy.stats import false_discovery_control
 
 from .._engine.parameters import constraints, number, optional, random_generator
@@ -32,11 +33,11 @@ _NULL_FEATURES = 128
 _NULL_VALUES = 768
 _MOST_PERMUTATIONS = 40
 #: The same for the elimination, which takes longer.
-_LOCAL_NULL_VALUES = 200
-_LOCAL_PERMUTATIONS = (2, 6)
+_LOCAL_NULL_VALUES = 100
+_LOCAL_PERMUTATIONS = (2, 4)
 #: Share of the null distribution that its exponential tail continues.
 _TAIL = 0.2
-#: Observations that the rate of a normal tail is worth beside those of the tail.
+#: Observations of rate 1 that join those of the tail.
 _PRIOR = 10.0
 #: Shares of the features that stay in a round of elimination: while there are many, and then.
 _MANY_FEATURES = 256
@@ -79,8 +80,8 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
        Whole numbers of at most 10 distinct values are categories here.
     3. **p-values.** Labels are permuted (within batches), and the statistics of all features under permuted
        labels form the null distribution of the component, continued beyond its 80 % quantile by an
-       exponential tail: in z²/2 for the scan, with a rate shrunk toward that of a normal distribution, in
-       the weight for the elimination. Permuted scans visit 128 random features; a maximum over fewer
+       exponential tail: for the scan in -log of the normal tail probability of z, with a rate shrunk toward
+       1, for the elimination in the weight. Permuted scans visit 128 random features; a maximum over fewer
        partners is corrected to that over all. The p-value of a feature is 4 times its smallest of the four.
     4. **Verification.** Where many samples have the same values, ReliefF gives weights to noise as soon as
        other features matter. All features that pass by then are weighed once more without the others, with
@@ -182,6 +183,8 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
     """
 
     _allows_missing = True
+    # Labels are permuted.
+    _order_dependent = True
     _types = (*FLOAT_TYPES, np.int8, np.uint8, np.bool_)
 
     _constraints = constraints(level=number(above=0.0, below=1.0), max_work=optional(number(above=0.0)))
@@ -269,13 +272,11 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
         strongest = max(float(found.effect.max()), np.finfo(np.float64).tiny)
         share = np.clip(found.best / found.needed, 0.0, np.nextafter(1.0, 0.0))
         weights = np.where(found.passes, 1.0 + np.maximum(found.effect, 0.0) / strongest, share)
+        self._set_weights(of_all(weights, 0.0))
         # Of equal effects the smaller p-value comes first.
-        order = np.lexsort((found.best, weights))
-        same = (np.diff(weights[order]) == 0.0) & (np.diff(found.best[order]) == 0.0)
-        numbers = np.empty(features.size)
-        numbers[order] = 1.0 + np.cumsum(np.concatenate([[0.0], ~same]))
-        self._ranked = of_all(numbers, 0.0)
-        return self._set_weights(of_all(weights, 0.0))
+        both = np.column_stack([self.feature_weights_, of_all(found.best, 0.0)])
+        self._ranked = np.unique(both, axis=0, return_inverse=True)[1].ravel().astype(np.float64)
+        return self
 
     @property
     def _ranked_by(self) -> NDArray[np.float64]:
@@ -446,11 +447,11 @@ class _Search:
             features = np.sort(self.generator.choice(n_features, self.n_null, replace=False))
             each[:] = self._scan(self._permuted(strata), strata, features)[0]
         self.advance()
-        more_partners = (n_features - 1) / max(self.n_null - 1, 1)
+        more_partners = max(n_features - 1, 1) / max(self.n_null - 1, 1)
         evidence = [
             _tail_evidence(
-                _normal_exponent(statistics[:, which]),
-                _normal_exponent(null[..., which]),
+                _normal_evidence(statistics[:, which]),
+                _normal_evidence(null[..., which]),
                 prior=_PRIOR,
                 n_times=n_times,
             )
@@ -518,11 +519,10 @@ class _Search:
         X, y = self.table.X[np.ix_(self.rows, features)], self.table.y[self.rows]
         effects[features] = self._weights(X, y, features)
         for _ in range(_SHUFFLES):
-            order = self.generator.permutation(features.size)
+            rows, order = self.generator.permutation(len(X)), self.generator.permutation(features.size)
             for group in np.array_split(order, min(features.size, _GROUPS)):
                 shuffled = X.copy()
-                for j in group:
-                    shuffled[:, j] = X[self.generator.permutation(len(X)), j]
+                shuffled[:, group] = X[np.ix_(rows, group)]
                 effects[features[group]] -= self._weights(shuffled, y, features)[group] / _SHUFFLES
         return effects
 
@@ -621,9 +621,9 @@ def _corrected(evidence: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.maximum(evidence.max(axis=1) - np.log(evidence.shape[1]), 0.0)
 
 
-def _normal_exponent(z: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return z²/2, the exponent of a normal tail; 0 below the mean."""
-    return 0.5 * np.maximum(z, 0.0) ** 2
+def _normal_evidence(z: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return -log of the probability that a normal deviate exceeds z; its own distribution has the rate 1."""
+    return -log_ndtr(-z)
 
 
 def _tail_evidence(

@@ -105,13 +105,14 @@ class PairScan(CategoricalFeaturesMixin, FeatureWeighter):
     tell together than one by one; it is no test: correlated features, and two strong main effects, change it
     without any interaction.
 
-    **Levels.** Declared categorical features, and integers of at most 10 distinct values, are taken as they
-    are. All other numbers are binned: with m of n observed values below and e equal to a value, its bin of B
-    is :math:`\lfloor B (2 m + e) / (2 n) \rfloor`. With several B in ``n_bins`` each z of a pair that
-    contains a binned feature is the mean over these B, before the maximum is taken; both features of a pair
-    are binned with the same B. Levels of fewer than max(0.02·n, min(5, n/4)) samples are merged: the
-    smallest (of equal ones the first) joins the smaller of its two neighbors in the order of values (of equal
-    ones the lower), and the next smallest level of a categorical feature, until all are large enough.
+    **Levels.** Declared categorical features, integers of at most 10 distinct values, and two numbers of any
+    kind, are taken as they are. All other numbers are binned: with m of n observed values below and e equal
+    to a value, its bin of B is :math:`\lfloor B (2 m + e) / (2 n) \rfloor`. With several B in ``n_bins`` each
+    z of a pair that contains a binned feature is the mean over these B, before the maximum is taken; both
+    features of a pair are binned with the same B. Levels of fewer than max(0.02·n, min(5, n/4)) samples are
+    merged: the smallest (of equal ones the first) joins the smaller of its two neighbors in the order of
+    values (of equal ones the lower), and the next smallest level of a categorical feature, until all are
+    large enough.
 
     Parameters
     ----------
@@ -341,13 +342,13 @@ def discretized(X: NDArray[Any], n_bins: Sequence[int]) -> Levels:
     for start in range(0, n_features, _COLUMNS_AT_ONCE):
         part = np.ascontiguousarray(X[:, start : start + _COLUMNS_AT_ONCE].T)
         is_small, small = _small_integers(part)
-        is_untied, untied = _untied_levels(part, ~is_small, n_bins)
-        found, binned = iter(small), iter(untied)
+        is_complete, complete = _complete_levels(part, ~is_small, n_bins)
+        found, binned = iter(small), iter(complete)
         for j, column in enumerate(part):
             if is_small[j]:
                 each = next(found)[np.newaxis]
             else:
-                each = next(binned) if is_untied[j] else _column_levels(column, n_bins)
+                each = next(binned) if is_complete[j] else _column_levels(column, n_bins)
             columns[start + j] = n_columns + (np.arange(len(n_bins)) if len(each) > 1 else 0)
             n_columns += len(each)
             rows.append(each)
@@ -372,51 +373,57 @@ def _small_integers(part: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.i
         counts[:, value] = (offsets == value).sum(axis=1)
     present = counts > 0
     few = present.sum(axis=1) <= MOST_LEVELS
-    levels = np.where(present, np.cumsum(present, axis=1) - 1, MISSING)
-    least = least_count(counts.sum(axis=1, keepdims=True))
-    for row in np.flatnonzero(few & (present & (counts < least)).any(axis=1)):
-        levels[row, present[row]] = merged_levels(counts[row, present[row]], ordered=True)
-    codes = offsets[few].astype(np.int8)
-    renamed = (present & (levels != np.arange(n_values))).any(axis=1)
-    for place, row in enumerate(np.flatnonzero(few)):
-        if renamed[row]:
-            codes[place] = np.append(levels[row], MISSING)[offsets[row]]
+    levels, offsets = _level_table(counts[few]), offsets[few]
+    codes = offsets.astype(np.int8)
+    for row in np.flatnonzero((present[few] & (levels != np.arange(n_values))).any(axis=1)):
+        codes[row] = np.append(levels[row], MISSING)[offsets[row]]
     small[np.flatnonzero(small)[~few]] = False
     return small, codes
 
 
-def _untied_levels(
+def _complete_levels(
     part: NDArray[Any], among: NDArray[np.bool_], n_bins: Sequence[int]
 ) -> tuple[NDArray[np.bool_], NDArray[np.int8]]:
-    """Return which rows have no equal and no missing values, and the levels of these, one per number of bins.
-
-    All such rows have the same levels in the order of their values.
-    """
-    n_samples = part.shape[1]
-    if n_samples <= MOST_LEVELS:
-        return np.zeros(len(part), bool), np.empty((0, len(n_bins), n_samples), np.int8)
-    rows = part[among]
+    """Return which rows have many distinct values and none missing, and their levels, (row, n_bins, n)."""
+    rows, n_samples = part[among], part.shape[1]
     order = np.argsort(rows, axis=1)
-    # A NaN is last, and differs from nothing.
-    untied = (np.diff(np.take_along_axis(rows, order, axis=1), axis=1) > 0).all(axis=1)
-    order = order[untied]
+    rises = np.diff(np.take_along_axis(rows, order, axis=1), axis=1) > 0
+    # A NaN is last.
+    chosen = (rises.sum(axis=1) >= MOST_LEVELS) & ~np.isnan(rows[np.arange(len(rows)), order[:, -1]])
+    order, rises = order[chosen], rises[chosen]
+    # Values below each and, from the other end, above it.
+    place = np.arange(1, n_samples)
+    below, above = np.zeros(order.shape, np.int64), np.zeros(order.shape, np.int64)
+    below[:, 1:] = np.maximum.accumulate(np.where(rises, place, 0), axis=1)
+    above[:, :-1] = np.maximum.accumulate(np.where(rises, n_samples - place, 0)[:, ::-1], axis=1)[:, ::-1]
+    twice_rank = below + n_samples - above
     levels = np.empty((len(order), len(n_bins), n_samples), np.int8)
-    twice_rank = 2 * np.arange(n_samples) + 1
-    for place, each in enumerate(n_bins):
-        # Bins without a sample have no level.
-        bins = np.unique(each * twice_rank // (2 * n_samples), return_inverse=True)[1]
-        np.put_along_axis(levels[:, place], order, _merged_codes(bins, ordered=True)[np.newaxis], axis=1)
-    is_untied = among.copy()
-    is_untied[among] = untied
-    return is_untied, levels
+    for which, each in enumerate(n_bins):
+        bins = each * twice_rank // (2 * n_samples)
+        counts = np.stack([(bins == value).sum(axis=1) for value in range(each)], axis=1)
+        in_order = np.take_along_axis(_level_table(counts), bins, axis=1).astype(np.int8)
+        np.put_along_axis(levels[:, which], order, in_order, axis=1)
+    is_complete = among.copy()
+    is_complete[among] = chosen
+    return is_complete, levels
+
+
+def _level_table(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the level of each value of each row, given how often it occurs; rare ones are merged."""
+    present = counts > 0
+    levels = np.where(present, np.cumsum(present, axis=1) - 1, MISSING)
+    least = least_count(counts.sum(axis=1, keepdims=True))
+    for row in np.flatnonzero((present & (counts < least)).any(axis=1)):
+        levels[row, present[row]] = merged_levels(counts[row, present[row]], ordered=True)
+    return levels
 
 
 def _column_levels(column: NDArray[Any], n_bins: Sequence[int]) -> NDArray[np.int8]:
-    """Return the levels of a column, one row if it has few integers, else one row per number of bins."""
+    """Return the levels of a column, one row if its values are levels, else one row per number of bins."""
     column = column.astype(np.float64, copy=False)
     observed = ~np.isnan(column)
     distinct, inverse, counts = np.unique(column[observed], return_inverse=True, return_counts=True)
-    if distinct.size <= MOST_LEVELS and (distinct == np.floor(distinct)).all():
+    if distinct.size <= 2 or (distinct.size <= MOST_LEVELS and (distinct == np.floor(distinct)).all()):
         binnings = [np.arange(distinct.size)]
     else:
         twice_rank = 2 * np.cumsum(counts) - counts

@@ -1,0 +1,228 @@
+"""HighRelief: finds features of any order, errs as seldom as it says, and records its work."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binomtest
+
+from highrelief import HighRelief, PairScan
+from highrelief.datasets import make_epistasis, make_xor
+from highrelief.methods.high_relief import _tail_evidence
+
+
+def genotypes(seed, n_samples, n_features):
+    """Independent loci with minor alleles of 10 to 50 percent."""
+    random = np.random.default_rng(seed)
+    return random.binomial(2, random.uniform(0.1, 0.5, n_features), (n_samples, n_features)).astype(np.int8)
+
+
+class TestFinds:
+    """Each kind of mechanism, with nothing but the features that matter."""
+
+    def test_a_single_feature(self):
+        X = np.random.default_rng(0).normal(size=(150, 40))
+        y = X[:, 7] > 0.0
+        model = HighRelief(random_state=0).fit(X, y)
+        assert model.get_support(indices=True).tolist() == [7]
+        assert model.found_by_[7] == "single"
+        assert model.partner_[7] == -1
+
+    def test_a_pair(self):
+        X, y, relevant = make_epistasis(600, n_irrelevant=50, random_state=1)
+        model = HighRelief(random_state=0).fit(X, y)
+        pair = np.flatnonzero(relevant)
+        assert model.get_support(indices=True).tolist() == pair.tolist()
+        assert set(model.found_by_[pair]) <= {"conditional", "interaction"}
+        assert model.partner_[pair].tolist() == pair[::-1].tolist()
+
+    @pytest.mark.parametrize("order", [3, 4])
+    def test_a_group_that_no_pair_shows(self, order):
+        X = np.random.default_rng(1).integers(0, 2, (600, 20))
+        y = X[:, :order].sum(axis=1) % 2
+        model = HighRelief(random_state=0).fit(X, y)
+        assert model.get_support(indices=True).tolist() == list(range(order))
+        assert (model.found_by_[:order] == "local").all()
+
+    def test_a_second_mechanism_behind_the_first(self):
+        random = np.random.default_rng(3)
+        X = random.uniform(size=(700, 30))
+        ring = np.abs(np.hypot(X[:, 0] - 0.5, X[:, 1] - 0.5) - 0.35) <= 0.0704
+        xor = (X[:, 2] - 0.5) * (0.5 - X[:, 3]) >= 0.0337
+        model = HighRelief(random_state=0).fit(X, ring | xor)
+        assert model.get_support(indices=True).tolist() == [0, 1, 2, 3]
+        assert model.work_["n_strata"] == 2
+
+    def test_features_with_missing_values(self):
+        X = genotypes(4, 800, 15).astype(float)
+        y = (X[:, 3] > 0) ^ (X[:, 9] > 0)
+        X[np.random.default_rng(4).uniform(size=X.shape) < 0.1] = np.nan
+        assert HighRelief(random_state=0).fit(X, y).get_support(indices=True).tolist() == [3, 9]
+
+    def test_categories(self):
+        random = np.random.default_rng(5)
+        letters = np.array(["a", "b", "c", "d"])[random.integers(0, 4, (500, 6))]
+        X = pd.DataFrame(letters, columns=list("uvwxyz")).astype("category")
+        X["number"] = random.normal(size=500)
+        y = np.isin(letters[:, 1], ["a", "c"]) ^ (X["number"] > 0.0)
+        model = HighRelief(categorical_features="from_dtype", random_state=0).fit(X, y)
+        assert model.get_feature_names_out().tolist() == ["v", "number"]
+
+    def test_features_that_batches_hide(self):
+        """Between batches the feature differs more than between classes, and so do the classes."""
+        random = np.random.default_rng(6)
+        batches = np.repeat([0, 1], 150)
+        X = random.normal(size=(300, 20)) + 4.0 * batches[:, np.newaxis]
+        y = X[:, 2] - 4.0 * batches + random.normal(size=300) > 0.0
+        y[(batches == 1) & (random.uniform(size=300) < 0.3)] = True
+        model = HighRelief(random_state=0).fit(X, y, batches=batches)
+        assert model.get_support(indices=True).tolist() == [2]
+        # Without them every feature tells the batch, which tells the class.
+        assert HighRelief(random_state=0).fit(X, y).n_features_ > 1
+
+
+class TestErrs:
+    """Error rates, by repetition; a binomial test fails by chance once in 10,000 times."""
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("kind", ["numbers", "genotypes", "rare class"])
+    def test_seldom_keeps_noise(self, kind):
+        n_wrong, n_tables, level = 0, 20, 0.1
+        for seed in range(n_tables):
+            random = np.random.default_rng(seed)
+            X = genotypes(seed, 100, 20) if kind == "genotypes" else random.normal(size=(100, 20))
+            y = random.uniform(size=100) < (0.1 if kind == "rare class" else 0.5)
+            n_wrong += HighRelief(level=level, random_state=seed).fit(X, y).n_features_ > 0
+        assert binomtest(n_wrong, n_tables, level, alternative="greater").pvalue > 1e-4
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("kind", ["single", "pair", "correlated"])
+    def test_seldom_keeps_noise_beside_signal(self, kind):
+        n_wrong, n_tables, level = 0, 15, 0.1
+        for seed in range(n_tables):
+            random = np.random.default_rng(100 + seed)
+            X = random.normal(size=(150, 20))
+            if kind == "correlated":
+                # Noise features that resemble each other, not those that matter.
+                X[:, 2:] = 0.6 * X[:, 2:] + 0.8 * random.normal(size=(150, 1))
+            y = (X[:, 0] > 0.0) ^ (X[:, 1] > 0.0) if kind == "pair" else X[:, 0] + X[:, 1] > 0.0
+            n_wrong += HighRelief(level=level, random_state=seed).fit(X, y).support_[2:].any()
+        assert binomtest(n_wrong, n_tables, level, alternative="greater").pvalue > 1e-4
+
+    def test_a_label_that_tells_nothing_keeps_nothing(self):
+        X = np.random.default_rng(8).normal(size=(100, 30))
+        model = HighRelief(random_state=0).fit(X, np.arange(100) % 2)
+        assert model.n_features_ == 0
+        with pytest.warns(UserWarning, match="No features were selected"):
+            assert model.transform(X).shape == (100, 0)
+        # The ranking is complete all the same.
+        assert model.set_params(n_features_to_select=3).transform(X).shape == (100, 3)
+
+
+class TestAttributes:
+    def fitted(self, **parameters):
+        X, y, _ = make_xor(200, n_irrelevant=20, random_state=0)
+        return HighRelief(random_state=0, **parameters).fit(X, y)
+
+    def test_support_follows_from_the_adjusted_pvalues(self):
+        model = self.fitted(level=0.05)
+        np.testing.assert_array_equal(model.support_, model.adjusted_pvalues_ <= 0.05)
+        np.testing.assert_allclose(model.adjusted_pvalues_, np.minimum(1.0, 22 * model.pvalues_))
+        assert (model.pvalues_ <= model.qvalues_).all()
+        assert (model.qvalues_ <= model.adjusted_pvalues_).all()
+
+    def test_weights_above_1_are_recommended(self):
+        model = self.fitted()
+        np.testing.assert_array_equal(model.feature_weights_ >= 1.0, model.support_)
+        assert model.feature_weights_.max() == 2.0
+        np.testing.assert_array_equal(model.found_by_ != "", model.support_)
+        np.testing.assert_array_equal(model.effect_ != 0.0, model.support_)
+
+    def test_address_bits_rank_before_the_bits_they_choose(self):
+        X = np.random.default_rng(2).integers(0, 2, (1000, 11))
+        y = X[np.arange(1000), 3 + X[:, :3] @ [4, 2, 1]]
+        ranking = HighRelief(random_state=0).fit(X, y).ranking_
+        assert sorted(ranking[:3]) == [1, 2, 3]
+
+    def test_the_same_seed_gives_the_same_bits_on_any_number_of_threads(self):
+        X, y, _ = make_epistasis(300, n_irrelevant=200, random_state=1)
+        one, three = (HighRelief(random_state=5, n_jobs=n).fit(X, y) for n in (1, 3))
+        for name in ("feature_weights_", "pvalues_", "evidence_", "partner_"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(three, name))
+
+    def test_a_constant_feature_changes_nothing(self):
+        X, y, _ = make_xor(200, n_irrelevant=20, random_state=0)
+        model = HighRelief(random_state=0).fit(np.insert(X, 1, 3.0, axis=1), y)
+        assert model.pvalues_[1] == 1.0
+        assert model.feature_weights_[1] == 0.0
+        np.testing.assert_array_equal(np.delete(model.pvalues_, 1), self.fitted().pvalues_)
+        assert model.partner_[0] == 2
+
+
+class TestWork:
+    def test_a_small_table_is_searched_completely(self):
+        X, y, _ = make_xor(100, n_irrelevant=20, random_state=0)
+        work = HighRelief(random_state=0).fit(X, y).work_
+        assert work["complete"]
+        assert (work["n_scanned"], work["n_local"]) == (22, 100)
+
+    def test_a_bound_scans_the_features_of_largest_weight(self):
+        X, y, relevant = make_epistasis(600, n_irrelevant=100, random_state=0)
+        bounded = HighRelief(max_work=1e4, random_state=0).fit(X, y)
+        assert not bounded.work_["complete"]
+        assert bounded.work_["n_scanned"] < 30
+        np.testing.assert_array_equal(bounded.support_, relevant)
+
+    def test_single_features_beyond_the_bound_are_looked_at(self):
+        X = genotypes(0, 300, 200)
+        y = np.random.default_rng(0).uniform(size=300) < 0.5
+        some, all_ = (HighRelief(max_work=w, random_state=0).fit(X, y) for w in (1e3, 1e9))
+        assert some.work_["n_scanned"] == 6
+        np.testing.assert_allclose(some.evidence_[:, 0], all_.evidence_[:, 0], rtol=1e-12)
+
+    def test_a_bound_makes_no_pvalue_smaller(self):
+        """A feature that is not scanned has no evidence of a partner; one that is keeps that of its best."""
+        X, y, _ = make_epistasis(300, n_irrelevant=60, random_state=3)
+        some, all_ = (HighRelief(max_work=w, random_state=0).fit(X, y) for w in (1e4, 1e9))
+        assert (some.evidence_[:, 1:3] <= all_.evidence_[:, 1:3] + 1e-12).all()
+
+
+class TestTailEvidence:
+    """-log p of a value under a sample of the null distribution."""
+
+    def test_counts_within_the_sample(self):
+        null = np.arange(100.0)
+        p = np.exp(-_tail_evidence(np.array([-1.0, 50.0, 70.0]), null))
+        np.testing.assert_allclose(p, [1.0, 51 / 101, 31 / 101])
+
+    def test_is_exact_for_an_exponential_distribution(self):
+        null = -np.log(1.0 - (np.arange(20_000) + 0.5) / 20_000)
+        values = np.array([2.0, 5.0, 12.0])
+        np.testing.assert_allclose(_tail_evidence(values, null), values, rtol=0.01)
+        np.testing.assert_allclose(_tail_evidence(values, 2.0 * null, prior=0.0), values / 2.0, rtol=0.01)
+
+    def test_a_prior_pulls_the_rate_toward_1(self):
+        null = -0.5 * np.log(1.0 - (np.arange(100) + 0.5) / 100)
+        none, some, much = (
+            _tail_evidence(np.array([9.0]), null, prior=prior)[0] for prior in (0.0, 20.0, 1e6)
+        )
+        assert none > some > much
+        start = np.sort(null)[-21]
+        assert much == pytest.approx(9.0 - start - np.log(21 / 101), rel=1e-3)
+
+    def test_a_maximum_over_more_partners_is_less_evidence(self):
+        null = -np.log(1.0 - (np.arange(2000) + 0.5) / 2000)
+        values = np.array([0.1, 1.0, 6.0, 50.0])
+        p = np.exp(-_tail_evidence(values, null))
+        of_more = np.exp(-_tail_evidence(values, null, n_times=5.0))
+        np.testing.assert_allclose(of_more, -np.expm1(5.0 * np.log1p(-p)), rtol=1e-9)
+
+
+def test_statistics_are_those_of_the_scan():
+    """The best partner is that of PairScan, the order of single features that of its statistic."""
+    X, y, _ = make_epistasis(400, n_irrelevant=30, random_state=2)
+    model, scan = HighRelief(random_state=0).fit(X, y), PairScan().fit(X, y)
+    for feature in model.get_support(indices=True):
+        partners = {"conditional": scan.best_partner_, "interaction": scan.interaction_partner_}
+        assert model.partner_[feature] == partners[model.found_by_[feature]][feature]
+    order = np.argsort(scan.single_)
+    assert (np.diff(model.evidence_[order, 0]) >= -1e-12).all()
