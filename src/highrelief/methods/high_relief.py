@@ -52,7 +52,7 @@ _NEIGHBORS = 10
 _REFERENCES = 2000
 _PREDICTORS = 16
 _ROWS_AT_ONCE = 256
-#: Nanoseconds of one pair of features: binned; of levels, and per sample.
+#: Nanoseconds of one pair of features and two classes: binned; of levels, and per sample.
 _BINNED_PAIR = 2500.0
 _LEVEL_PAIR = 30.0
 _PER_SAMPLE = 0.04
@@ -368,7 +368,7 @@ class _Search:
         n_samples, n_features = table.X.shape
         self.n_classes = int(table.y.max()) + 1
         self.needed = float(np.log(N_LOOKS * n_features / level))
-        self.n_scanned = _n_scanned(n_samples, table.is_level, max_work)
+        self.n_scanned = _n_scanned(n_samples, table.is_level, self.n_classes, max_work)
         self.n_null = min(n_features, _NULL_FEATURES)
         self.n_permutations = min(-(-_NULL_VALUES // self.n_null), _MOST_PERMUTATIONS)
         least, most = _LOCAL_PERMUTATIONS
@@ -590,12 +590,14 @@ class _Column:
         distances += differences
 
 
-def _n_scanned(n_samples: int, is_level: NDArray[np.bool_], max_work: float | None) -> int:
+def _n_scanned(n_samples: int, is_level: NDArray[np.bool_], n_classes: int, max_work: float | None) -> int:
     """Return the number of features whose pairs can be scanned."""
     n_features = is_level.size
     if max_work is None:
         max_work = min(max(_WORK * n_samples**2 * n_features, _LEAST_WORK), _MOST_WORK)
     of_pair = _LEVEL_PAIR + _PER_SAMPLE * n_samples if is_level.all() else _BINNED_PAIR
+    # Counts are those of classes and, in the second look, of as many strata.
+    of_pair *= (0.5 * n_classes) ** 2
     return min(n_features, max(2, int(np.sqrt(2.0 * max_work / of_pair))))
 
 

@@ -413,8 +413,14 @@ def _level_table(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     present = counts > 0
     levels = np.where(present, np.cumsum(present, axis=1) - 1, MISSING)
     least = least_count(counts.sum(axis=1, keepdims=True))
-    for row in np.flatnonzero((present & (counts < least)).any(axis=1)):
-        levels[row, present[row]] = merged_levels(counts[row, present[row]], ordered=True)
+    has_rare = (present & (counts < least)).any(axis=1)
+    if has_rare.any():
+        # Many columns have the same counts.
+        distinct, which = np.unique(counts[has_rare], axis=0, return_inverse=True)
+        tables = np.full(distinct.shape, MISSING, np.int64)
+        for table, each in zip(tables, distinct, strict=True):
+            table[each > 0] = merged_levels(each[each > 0], ordered=True)
+        levels[has_rare] = tables[which.ravel()]
     return levels
 
 
