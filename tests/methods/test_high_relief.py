@@ -135,7 +135,6 @@ class TestAttributes:
         np.testing.assert_array_equal(model.feature_weights_ >= 1.0, model.support_)
         assert model.feature_weights_.max() == 2.0
         np.testing.assert_array_equal(model.found_by_ != "", model.support_)
-        np.testing.assert_array_equal(model.effect_ != 0.0, model.support_)
 
     def test_address_bits_rank_before_the_bits_they_choose(self):
         X = np.random.default_rng(2).integers(0, 2, (1000, 11))

@@ -30,7 +30,7 @@ N_LOOKS = 2
 _N_BINS = (3, 4, 5, 6, 8)
 #: Features of a scan with permuted labels, and the values of the null distribution to collect.
 _NULL_FEATURES = 128
-_NULL_VALUES = 768
+_NULL_VALUES = 512
 _MOST_PERMUTATIONS = 40
 #: The same for the elimination, which takes longer.
 _LOCAL_NULL_VALUES = 100
@@ -41,10 +41,10 @@ _TAIL = 0.2
 _PRIOR = 10.0
 #: Shares of the features that stay in a round of elimination: while there are many, and then.
 _MANY_FEATURES = 256
-_STAY = (0.5, 0.8)
+_STAY = (0.5, 0.7)
 #: Groups in which candidates are shuffled, and how often.
 _GROUPS = 8
-_SHUFFLES = 3
+_SHUFFLES = 2
 #: Standard deviations of a null weight by which a candidate must exceed itself when shuffled.
 _VERIFIED = 3.0
 #: Neighbors of the prediction, samples they are searched in, and features it is made from.
@@ -58,11 +58,12 @@ _LEVEL_PAIR = 30.0
 _PER_SAMPLE = 0.04
 #: Work by default, per squared sample and feature, and its limits.
 _WORK = 12.0
-_LEAST_WORK = 1e8
+_LEAST_WORK = 5e7
 _MOST_WORK = 1e12
 #: Passes over all pairs of samples of an elimination, and samples that it has at least.
 _PASSES = 5.0
 _LEAST_LOCAL = 100
+_TINY = np.finfo(np.float64).tiny
 
 
 class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
@@ -76,7 +77,7 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
        class (``"single"``), the largest z of its information given a partner (``"conditional"``), the
        largest z of the interaction part of a pair (``"interaction"``).
     2. **Elimination** (``"local"``). ReliefF with 10 neighbors in rounds: of more than 256 features half
-       stay, then 80 %, until two are left. The statistic is the largest weight of the feature in any round.
+       stay, then 70 %, until two are left. The statistic is the largest weight of the feature in any round.
        Whole numbers of at most 10 distinct values are categories here.
     3. **p-values.** Labels are permuted (within batches), and the statistics of all features under permuted
        labels form the null distribution of the component, continued beyond its 80 % quantile by an
@@ -86,14 +87,14 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
     4. **Verification.** Where many samples have the same values, ReliefF gives weights to noise as soon as
        other features matter. All features that pass by then are weighed once more without the others, with
        their columns shuffled in turn; the local component counts only if the weight exceeds its mean when
-       shuffled by 3 standard deviations of a null weight. The difference is the ``effect_`` of the feature.
+       shuffled by 3 standard deviations of a null weight.
     5. **Second look.** The scan is repeated within strata of samples for which k-NN on the features found so
        far predicts the same class, with labels permuted within the strata: a mechanism that was hidden
        by another appears. Each of the two looks has half of ``level``.
 
     A feature is kept if its p-value, times the number of features and of looks, is at most ``level``. Then
     the probability that a table without any signal gives one is at most ``level``, up to the approximation of
-    the tails. Features that are kept are ranked by their effect, all others by their p-value.
+    the tails. Features that are kept are ranked by their weight in the elimination, all others by p-value.
 
     Parameters
     ----------
@@ -125,8 +126,8 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
     Attributes
     ----------
     feature_weights_ : array of shape (n_features,)
-        Above 1 for the features of ``support_``: 1 + effect / largest effect, 1 if the effect is not
-        positive. For others the share of the evidence, -log p, that would be needed.
+        From 1 to 2 for the features of ``support_``: 1 + local weight / largest local weight among them, 1 if
+        it is not positive. For others the share, below 1, of the evidence, -log p, that would be needed.
     feature_importances_ : array of shape (n_features,)
         The same.
     support_ : array of shape (n_features,)
@@ -145,8 +146,8 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
     partner_ : array of shape (n_features,)
         Index of the best partner, of a feature found by the conditional or the interaction component; -1
         otherwise.
-    effect_ : array of shape (n_features,)
-        Weight among the candidates minus its mean if the feature is shuffled; 0 of others.
+    local_weight_ : array of shape (n_features,)
+        Largest weight of ReliefF in the rounds of elimination.
     evidence_ : array of shape (n_features, 4)
         -log of the uncorrected p-values of the components: single, conditional, interaction, local.
     work_ : dict
@@ -268,12 +269,12 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
         self.found_by_ = of_all(np.where(found.passes, names[found.component], ""), "")
         has_partner = found.passes & (found.partner >= 0)
         self.partner_ = of_all(np.where(has_partner, features[found.partner], -1), -1)
-        self.effect_, self.evidence_ = of_all(found.effect, 0.0), of_all(found.evidence, 0.0)
-        strongest = max(float(found.effect.max()), np.finfo(np.float64).tiny)
+        self.local_weight_, self.evidence_ = of_all(found.local_weight, 0.0), of_all(found.evidence, 0.0)
+        above_0 = np.where(found.passes, np.maximum(found.local_weight, 0.0), 0.0)
         share = np.clip(found.best / found.needed, 0.0, np.nextafter(1.0, 0.0))
-        weights = np.where(found.passes, 1.0 + np.maximum(found.effect, 0.0) / strongest, share)
+        weights = np.where(found.passes, 1.0 + above_0 / max(above_0.max(), _TINY), share)
         self._set_weights(of_all(weights, 0.0))
-        # Of equal effects the smaller p-value comes first.
+        # Of equal weights the smaller p-value comes first.
         both = np.column_stack([self.feature_weights_, of_all(found.best, 0.0)])
         self._ranked = np.unique(both, axis=0, return_inverse=True)[1].ravel().astype(np.float64)
         return self
@@ -343,8 +344,8 @@ class _Findings(NamedTuple):
     component: NDArray[np.int64]
     #: Its partner, -1 if it has none.
     partner: NDArray[np.int64]
-    #: Weight among the features that pass, less its mean if the feature is shuffled.
-    effect: NDArray[np.float64]
+    #: Largest weight in the rounds of elimination.
+    local_weight: NDArray[np.float64]
     #: Whether ``best`` is at least ``needed``.
     passes: NDArray[np.bool_]
     needed: float
@@ -390,16 +391,12 @@ class _Search:
         null = [self._eliminate(self._permuted(self.table.batches)) for _ in range(self.n_local_permutations)]
         scanned = np.sort(best_first(weights[0], self.n_scanned))
         first = self._look(self.table.batches, scanned)
-        local = _tail_evidence(
-            np.nanmax(weights, axis=0), np.array([np.nanmax(each, axis=0) for each in null])
-        )
+        largest = np.nanmax(weights, axis=0)
+        local = _tail_evidence(largest, np.array([np.nanmax(each, axis=0) for each in null]))
         evidence = np.column_stack([first.evidence, local])
-        effect, local_counts = self._verified(
-            evidence, spread=float(np.mean([each[0].std() for each in null]))
-        )
-        counted = np.where(
-            local_counts[:, np.newaxis] | (np.arange(evidence.shape[1]) != _LOCAL), evidence, 0.0
-        )
+        refuted = self._refuted(evidence, spread=float(np.mean([each[0].std() for each in null])))
+        counted = evidence.copy()
+        counted[refuted, _LOCAL] = 0.0
         best, component = _corrected(counted), counted.argmax(axis=1)
         partner = np.where(component < _LOCAL, _at(first.partners, np.minimum(component, _LOCAL - 1)), -1)
         passes, n_strata = best >= self.needed, 0
@@ -412,23 +409,28 @@ class _Search:
             best = np.where(better, again, best)
             partner = np.where(better, _at(second.partners, second.evidence.argmax(axis=1)), partner)
             component = np.where(better, len(COMPONENTS), component)
-            if (better & (best >= self.needed)).any():
-                passes = best >= self.needed
-                effect = self._effects(np.flatnonzero(passes))
-        return _Findings(
-            evidence, best, component, partner, np.where(passes, effect, 0.0), passes, self.needed, n_strata
-        )
+            passes = best >= self.needed
+        return _Findings(evidence, best, component, partner, largest, passes, self.needed, n_strata)
 
-    def _verified(
-        self, evidence: NDArray[np.float64], spread: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the effects of the features that may pass, and whose local component counts.
+    def _refuted(self, evidence: NDArray[np.float64], spread: float) -> NDArray[np.int64]:
+        """Return the features whose local component does not count.
 
-        ``spread``: standard deviation of a weight under permuted labels.
+        They would pass, but their weight among all features that would is that of noise: the same, up to 3
+        times the ``spread`` of a weight under permuted labels, if the feature is shuffled.
         """
-        may_pass = evidence - np.log(len(COMPONENTS)) >= self.needed
-        effect = self._effects(np.flatnonzero(may_pass.any(axis=1)))
-        return effect, ~may_pass[:, _LOCAL] | (effect > _VERIFIED * spread)
+        would_pass = evidence - np.log(len(COMPONENTS)) >= self.needed
+        features = np.flatnonzero(would_pass.any(axis=1))
+        if not would_pass[:, _LOCAL].any():
+            return features[:0]
+        X, y = self.table.X[np.ix_(self.rows, features)], self.table.y[self.rows]
+        effect = self._weights(X, y, features)
+        for _ in range(_SHUFFLES):
+            rows, order = self.generator.permutation(len(X)), self.generator.permutation(features.size)
+            for group in np.array_split(order, min(features.size, _GROUPS)):
+                shuffled = X.copy()
+                shuffled[:, group] = X[np.ix_(rows, group)]
+                effect[group] -= self._weights(shuffled, y, features)[group] / _SHUFFLES
+        return features[would_pass[features, _LOCAL] & (effect <= _VERIFIED * spread)]
 
     # Scan
 
@@ -510,21 +512,6 @@ class _Search:
         )
         batches = self.table.batches
         return model.fit(X, y, batches=None if batches is None else batches[self.rows]).feature_weights_
-
-    def _effects(self, features: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return weights among some features only, less the mean if a feature is shuffled; 0 of others."""
-        effects = np.zeros(len(self.table.is_level))
-        if features.size == 0:
-            return effects
-        X, y = self.table.X[np.ix_(self.rows, features)], self.table.y[self.rows]
-        effects[features] = self._weights(X, y, features)
-        for _ in range(_SHUFFLES):
-            rows, order = self.generator.permutation(len(X)), self.generator.permutation(features.size)
-            for group in np.array_split(order, min(features.size, _GROUPS)):
-                shuffled = X.copy()
-                shuffled[:, group] = X[np.ix_(rows, group)]
-                effects[features[group]] -= self._weights(shuffled, y, features)[group] / _SHUFFLES
-        return effects
 
     # Second look
 
