@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from small_tables import packed_table
 
 from highrelief import FREL, LOGO
-from highrelief._engine import soft
+from highrelief._engine import active_set
 from highrelief._engine.engine import LocalEngine
 from highrelief._solvers.minimizers import sparse_logistic
 from highrelief.datasets import add_irrelevant_features, make_waveform, make_xor
@@ -137,32 +137,6 @@ class TestInnerProblem:
 
 
 class TestMargins:
-    @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-    @pytest.mark.parametrize("memory", [2.0**30, 0.0])
-    def test_columns_and_sums_equal_the_oracle(self, waves, dtype, memory):
-        X, y = waves
-        s = 1.0 + np.arange(len(y)) % 2
-        table = packed_table(X.astype(dtype), y, s)
-        w = np.where(np.arange(X.shape[1]) % 3 == 0, 0.7, 0.0)
-        near = LocalEngine(table, memory).active_set_margins().at(w, 0.5)
-        Z, _ = oracles.soft_margin_rows(X, y, w, 0.5, s=s)
-        tolerance = 1e-12 if dtype == np.float64 else 1e-5
-        # In any order, also such that looks like columns side by side.
-        for some in (np.array([7, 0, 3]), np.array([0, 3, 2]), np.array([2, 1, 4, 5])):
-            np.testing.assert_allclose(table.unpacked(near.columns(some)), Z[:, some], atol=tolerance)
-        rng = np.random.default_rng(0)
-        r = rng.uniform(size=len(y))
-        packed = np.zeros(table.n_rows)
-        packed[table.real] = r[table.position[table.real]]
-        sums = r @ Z
-        # Between two sums: rounding must not decide which side one of them is on.
-        threshold = float(np.sort(sums)[[sums.size // 2 - 1, sums.size // 2]].mean())
-        asking = near.features_above(packed, threshold)
-        assert set(asking) == set(np.flatnonzero(sums > threshold))
-        np.testing.assert_allclose(np.diff(sums[asking]), -np.abs(np.diff(sums[asking])), atol=1e-3)
-        largest = near.largest_sum(packed, np.array([1, 2]))
-        assert largest == pytest.approx(sums.max(), abs=100.0 * tolerance)
-
     @pytest.mark.parametrize("magnitude", [1e-30, 1e30])
     def test_what_single_precision_cannot_hold_is_not_lost(self, waves, magnitude):
         X, y = waves
@@ -260,7 +234,7 @@ class TestWork:
         X, y = noisy
         ours = fitted(X.astype(dtype), y, **parameters)
         # Nothing is kept to bound later sums by.
-        monkeypatch.setattr(soft.Reference, "bounds", lambda self, tiles, own, spans: np.inf * spans)
+        monkeypatch.setattr(active_set.Reference, "bounds", lambda self, tiles, own, spans: np.inf * spans)
         all_summed = fitted(X.astype(dtype), y, **parameters)
         assert all_summed.execution_["features_summed"][-1] == X.shape[1]
         assert ours.execution_["features_summed"][-1] < 0.2 * X.shape[1]

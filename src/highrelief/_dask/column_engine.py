@@ -16,6 +16,7 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
+from .._engine.active_set import ActivePairs, ActiveSetMargins, BoundedSums, exact_sums
 from .._engine.cached_property import cached_property
 from .._engine.columns import CenteredColumns, Columns
 from .._engine.distances import ProductDistances, TileDistances
@@ -56,10 +57,7 @@ from .._engine.search import (
     padded_rows,
 )
 from .._engine.soft import (
-    ActivePairs,
-    ActiveSetMargins,
     AnchorColumns,
-    BoundedSums,
     DistanceColumns,
     LocalPairwiseDistances,
     LocalWeightedPairs,
@@ -67,7 +65,6 @@ from .._engine.soft import (
     Statistics,
     WeightedPairs,
     distance_columns,
-    exact_sums,
     margin_columns,
     parts_of_pass,
     tile_moments,

@@ -20,6 +20,7 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
+from .._engine.active_set import ActivePairs, ActiveSetMargins, exact_sums
 from .._engine.cached_property import cached_property
 from .._engine.columns import Columns
 from .._engine.engine import Engine
@@ -32,12 +33,9 @@ from .._engine.pair_sums import Coefficients, PairSource, WeightedRows
 from .._engine.quantized import Plan, QuantizedDistances, find_levels, plan_columns
 from .._engine.search import NeighborSearch, Report, choose_distances, no_report
 from .._engine.soft import (
-    ActivePairs,
-    ActiveSetMargins,
     PairwiseDistances,
     Statistics,
     WeightedPairs,
-    exact_sums,
     merge_statistics,
     tile_moments,
     tile_statistics,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .active_set import ActiveSetMargins, LocalActiveSetMargins
 from .cached_property import cached_property
 from .columns import Centered, CenteredColumns
 from .hyperplanes import LocalHyperplanes
@@ -24,8 +25,6 @@ from .neighbors import Neighborhood
 from .radius import RadiusNeighborhoods
 from .search import LocalSearch
 from .soft import (
-    ActiveSetMargins,
-    LocalActiveSetMargins,
     LocalPairwiseDistances,
     PairwiseDistances,
     SoftNeighborhoods,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from .._engine.soft import MarginColumns
+from .._engine.active_set import MarginColumns
 from .._engine.threads import one_blas_thread
 from .hinge import minimize_hinge_l1, minimize_hinge_l2
 from .losses import HingeLoss, LogLoss, Minimum, SmoothLoss, Vector

@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._engine.active_set import ActiveSetMargins, MarginColumns
 from .._engine.engine import Engine
 from .._engine.parameters import constraints, positive_or
-from .._engine.soft import ActiveSetMargins, MarginColumns
 from .._solvers.fixed_point import unit_positive_part
 from .._solvers.minimizers import sparse_logistic
 from ..base.progress import with_callbacks
