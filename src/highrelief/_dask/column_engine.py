@@ -71,7 +71,6 @@ from .._engine.soft import (
     tile_statistics,
 )
 from .._engine.threads import even_ranges
-from .._kernels import distances as distances_kernels
 from .._kernels import packing
 from .matrix import ColumnMatrix
 from .scheduler import (
@@ -567,7 +566,7 @@ class ColumnPairwiseDistances(PairwiseDistances["ColumnWeightedPairs"]):
 
     def __init__(self, table: Packed, memory: float, blocks: ColumnBlocks) -> None:
         super().__init__(table)
-        size = float(table.n_tiles) * distances_kernels.TILE**2 * table.dtype.itemsize
+        size = table.pair_bytes(table.dtype.itemsize)
         if size > memory:
             raise MemoryError(
                 f"By columns, {table.n_samples} samples need {size / 1e6:.3g} MB for the distances of all"
@@ -590,8 +589,7 @@ class ColumnPairwiseDistances(PairwiseDistances["ColumnWeightedPairs"]):
     def gathered(self, w: NDArray[np.float64]) -> tuple[PairSource, NDArray[np.floating]]:
         """Return the sums of the rows and the distances of all pairs under weights w, on the client."""
         if self._tiles is None:
-            shape = (self.table.n_tiles, distances_kernels.TILE, distances_kernels.TILE)
-            self._tiles = packing.aligned_zeros(shape, self.table.dtype)
+            self._tiles = self.table.pair_tiles(self.table.dtype)
         if self._gathered is None or self._gathered[0] is not w:
             (stored,) = self.blocks.executor.compute(lambda: [self.distances(w)])
             self._tiles[...] = stored.tiles
@@ -803,7 +801,7 @@ class ColumnActiveSetMargins(ActiveSetMargins):
 
     def __init__(self, table: Packed, memory: float, blocks: ColumnBlocks) -> None:
         self._memory, self._blocks = memory, blocks
-        size = float(table.n_tiles) * distances_kernels.TILE**2 * table.dtype.itemsize
+        size = table.pair_bytes(table.dtype.itemsize)
         # Distances, coefficients, and a copy of the coefficients to send.
         super().__init__(table, stored=memory // size > 2, copied=_FEW)
         self._distances: ColumnPairwiseDistances | None = None

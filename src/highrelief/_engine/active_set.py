@@ -19,7 +19,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import distances
 from .cached_property import cached_property
 from .layout import Packed
 from .limits import limits
@@ -115,8 +114,7 @@ class LocalActiveSetMargins(ActiveSetMargins):
     """
 
     def __init__(self, table: Packed, memory: float) -> None:
-        pairs = float(table.n_tiles) * distances.TILE**2 * table.dtype.itemsize
-        n_stored = int(min(memory // pairs, 2 + limits.stored_references))
+        n_stored = int(min(memory // table.pair_bytes(table.dtype.itemsize), 2 + limits.stored_references))
         # Whether distances, coefficients and a reference fit into memory.
         super().__init__(table, stored=n_stored > 2, copied=0.5)
         self._memory = memory

@@ -216,6 +216,14 @@ class Layout:
         out[self.position[self.real]] = rows[self.real]
         return out
 
+    def pair_bytes(self, itemsize: int) -> float:
+        """Return the bytes of one value per pair of rows, in tiles."""
+        return float(self.n_tiles) * distances.TILE**2 * itemsize
+
+    def pair_tiles(self, dtype: Any) -> NDArray[Any]:
+        """Return zeros for one value per pair of rows, (n_tiles, TILE, TILE)."""
+        return packing.aligned_zeros((self.n_tiles, distances.TILE, distances.TILE), dtype)
+
     def n_parts(self, width: int) -> int:
         """Return the number of partial sums, of ``width`` numbers each, of a sum."""
         return min(max(_PARTIAL_SUMS_BYTES // (8 * width), 4), _MOST_PARTS)

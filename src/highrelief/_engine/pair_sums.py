@@ -437,8 +437,7 @@ class WeightedBlocks:
     def minima(self, w: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return Σ_j w_j·min(x_j, x'_j) of all pairs, in tiles, and Σ_j w_j·x_j of all rows."""
         table = self._table
-        shape = (table.n_tiles, distances.TILE, distances.TILE)
-        minima, sums = packing.aligned_zeros(shape, np.float64), np.zeros(table.n_rows)
+        minima, sums = table.pair_tiles(np.float64), np.zeros(table.n_rows)
         for which in self._blocks(np.flatnonzero(w)):
             self._add_block(_whole_vectors(w[which], table.dtype), minima, sums)
         return minima, sums
@@ -505,7 +504,7 @@ def weighted_rows(
 
     The choice depends on the shape and the memory budget, never on the number of threads.
     """
-    accumulators = float(table.n_tiles) * distances.TILE**2 * (table.dtype.itemsize + 8)
+    accumulators = table.pair_bytes(table.dtype.itemsize + 8)
     wide = table.n_features >= limits.view_ratio * table.n_samples and table.raw.nbytes > limits.copy_bytes
     if wide and accumulators <= memory:
         return WeightedBlocks(table, correction=correction)
@@ -555,8 +554,7 @@ class PositiveMargins:
         self._table = table
         self._rows = rows
         self._sample_weight = table.sample_weight.astype(table.dtype)
-        shape = (table.n_tiles, distances.TILE, distances.TILE)
-        self._coefficients = packing.aligned_zeros(shape, table.dtype)
+        self._coefficients = table.pair_tiles(table.dtype)
         #: Coefficients between duplicates.
         self._own = np.zeros(table.n_rows)
         #: Upper bounds of the margins.

@@ -43,9 +43,9 @@ class RadiusNeighborhoods:
         self._table = table
         self._masked = soft.masked_distance(table.dtype)
         self._limit = self._masked / 2.0
-        of_tile = distances.TILE**2 * table.dtype.itemsize
-        self.stored = float(table.n_tiles) * of_tile <= memory
-        self._at_once = max(_TILES_OF_PART, int(memory / of_tile))
+        size = table.pair_bytes(table.dtype.itemsize)
+        self.stored = size <= memory
+        self._at_once = max(_TILES_OF_PART, int(memory / (size / table.n_tiles)))
         # Missing values are corrected here: expectations may differ by class.
         uncorrected = MissingCorrection.of(table, ignored=True)
         self._rows = (
@@ -241,14 +241,13 @@ class RadiusNeighborhoods:
     def _tiles(self, a: int, b: int) -> tuple[NDArray[np.floating], int]:
         """Return the distances of at least the pairs of tiles a … b, and the index of their first tile."""
         table, w = self._table, np.ones(self._table.n_features)
-        shape = (distances.TILE, distances.TILE)
         if self.stored:
             if self._distances is None:
-                self._distances = packing.aligned_zeros((table.n_tiles, *shape), table.dtype)
+                self._distances = table.pair_tiles(table.dtype)
                 self._rows.read(w, self._distances, filled=True)
                 self._add_corrections(self._distances, 0, table.n_tiles)
             return self._distances, 0
-        D = packing.aligned_zeros((b - a, *shape), table.dtype)
+        D = packing.aligned_zeros((b - a, distances.TILE, distances.TILE), table.dtype)
         source, _ = self._rows.read(w, D, filled=False)
 
         def fill(first: int, end: int) -> None:

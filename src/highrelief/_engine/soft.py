@@ -274,7 +274,7 @@ class LocalPairwiseDistances(PairwiseDistances["LocalWeightedPairs"]):
 
     def __init__(self, table: Packed, memory: float, rows: WeightedSource | None = None) -> None:
         super().__init__(table)
-        size = float(table.n_tiles) * distances.TILE**2 * table.dtype.itemsize
+        size = table.pair_bytes(table.dtype.itemsize)
         self.stored = size <= memory
         # Coefficients take as much memory as distances.
         n_terms = float(table.n_rows) ** 2 * table.n_features
@@ -298,8 +298,7 @@ class LocalPairwiseDistances(PairwiseDistances["LocalWeightedPairs"]):
         The array is empty if distances are not stored. With ``filled`` it is filled first if they are.
         """
         if self.stored and self._tiles.size == 0:
-            shape = (self.table.n_tiles, distances.TILE, distances.TILE)
-            self._tiles = packing.aligned_zeros(shape, self.table.dtype)
+            self._tiles = self.table.pair_tiles(self.table.dtype)
         if self._filled is not None and self._filled[0] is w:
             return self._filled[1], self._tiles, True
         self._filled = None

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import distances, nearest, sparse
+from .._kernels import nearest, sparse
 from .._kernels import soft as soft_kernels
 from .cached_property import cached_property
 from .columns import SparseColumns
@@ -250,7 +250,7 @@ class OverlapDistances:
 
 def sparse_distances(table: SparsePacked, memory: float) -> LocalPairwiseDistances:
     """Return the distances of all pairs of sparse rows, which must be stored."""
-    size = float(table.n_tiles) * distances.TILE**2 * table.dtype.itemsize
+    size = table.pair_bytes(table.dtype.itemsize)
     if size > memory:
         raise MemoryError(
             f"A sparse X of {table.n_samples} samples needs {size / 1e6:.3g} MB for the distances of all"
