@@ -60,13 +60,14 @@ def distance_pass(X: NDArray[np.floating]) -> Callable[[], Matrix]:
 def grid_pass(X: NDArray[np.floating]) -> Callable[[], Matrix]:
     """The same as ReliefF takes them: in whole numbers, rounded beforehand to a grid of 16 bits."""
     from highrelief._engine.columns import Columns
-    from highrelief._engine.quantized import QuantizedDistances
+    from highrelief._engine.quantized import QuantizedDistances, find_levels, plan_columns
     from highrelief._engine.scaling import Scaling
 
     n_samples, n_features = X.shape
     n_rows = -(-n_samples // 4) * 4
     position = np.concatenate([np.arange(n_samples), np.full(n_rows - n_samples, -1)])
-    numbers = QuantizedDistances(Columns(X, Scaling.none(n_features, X.dtype)), position, 1e-6, 1)
+    columns = Columns(X, Scaling.none(n_features, X.dtype))
+    numbers = QuantizedDistances(columns, position, 1, plan_columns(columns, *find_levels(columns, 1), 1e-6))
     piece = numbers.piece(0, 1)
     D = np.zeros((n_rows, -(-n_rows // 64) * 64), np.uint32)
 

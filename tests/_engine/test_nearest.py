@@ -236,6 +236,11 @@ KINDS = (
 )
 
 
+def quantized_distances(columns, position, tolerance, n_threads):
+    plan = quantized.plan_columns(columns, *quantized.find_levels(columns, n_threads), tolerance)
+    return quantized.QuantizedDistances(columns, position, n_threads, plan)
+
+
 class TestQuantizedDistances:
     """A grid and bit planes instead of the values."""
 
@@ -245,7 +250,7 @@ class TestQuantizedDistances:
     def test_distances_are_off_by_no_more_than_stated(self, kind, scale, dtype):
         X, _ = wide_table(kind, dtype=dtype)
         scaling = feature_scaling(X, scale, None)
-        numbers = quantized.QuantizedDistances(
+        numbers = quantized_distances(
             Columns(X, scaling), np.arange(len(X)), 1e-6 if dtype == np.float32 else 1e-12, 2
         )
         n = len(X)
@@ -262,7 +267,8 @@ class TestQuantizedDistances:
         scaled = X.astype(np.float64) / scaling.divisor
         exact = np.abs(scaled[:, None] - scaled[None]).sum(axis=2) / numbers.step
         error = np.abs(D[:n, :n] - exact)
-        assert np.all(error <= numbers.off[:n, None] + numbers.relative * exact + 1e-6 * exact)
+        bound = numbers.error_bound()
+        assert np.all(error <= bound.absolute[:n, None] + bound.relative * exact + 1e-6 * exact)
         np.testing.assert_array_equal(D[:n, :n], D[:n, :n].T)
         whole = numbers.piece(0, 1)
         numbers.fill_rows(whole, np.array([3, 69, 0, 7, 8, 9, 10, 11]), rows)
@@ -272,12 +278,12 @@ class TestQuantizedDistances:
     def test_what_is_noted_of_blocks_adds_up_to_the_same_in_any_order(self, kind):
         X, _ = wide_table(kind)
         scaling, position = feature_scaling(X, "range", None), np.arange(len(X))
-        whole = quantized.QuantizedDistances(Columns(X, scaling), position, 1e-12, 1)
+        whole = quantized_distances(Columns(X, scaling), position, 1e-12, 1)
         whole.piece(0, 1)
         error_terms = []
         for a, b in even_ranges(X.shape[1], 7):
             columns = Columns(np.ascontiguousarray(X[:, a:b]), scaling.of(slice(a, b)))
-            part = quantized.QuantizedDistances(columns, position, 1e-12, 1, whole.plan.of_columns(a, b))
+            part = quantized.QuantizedDistances(columns, position, 1, whole.plan.of_columns(a, b))
             part.piece(0, 1)
             error_terms.append(part.error_terms)
         total = sum(error_terms)
@@ -285,10 +291,10 @@ class TestQuantizedDistances:
         np.testing.assert_array_equal(
             total, (error_terms[3] + error_terms[5]) + sum(error_terms[i] for i in (6, 0, 2, 4, 1))
         )
-        doubt = whole.error_bound(total, X.dtype)
-        assert (doubt.as_float, doubt.exact, doubt.relative) == (False, whole.exact, whole.relative)
-        assert np.all(doubt.off >= whole.off * (1.0 - 1e-12))
-        np.testing.assert_allclose(doubt.off, whole.off, rtol=0.0, atol=1e-3)
+        summed, bound = whole.bound_of(total, X.dtype), whole.error_bound()
+        assert (summed.as_float, summed.exact, summed.relative) == (False, whole.exact, bound.relative)
+        assert np.all(summed.absolute >= bound.absolute * (1.0 - 1e-12))
+        np.testing.assert_allclose(summed.absolute, bound.absolute, rtol=0.0, atol=1e-3)
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_the_kind_is_told(self, kind):
@@ -359,7 +365,7 @@ class TestQuantizedDistances:
         X = np.zeros((8, 200_000), np.int8)
         X[::2] = 100
         X[0, 0], X[1, 1] = 37, 11  # more than three levels
-        numbers = quantized.QuantizedDistances(
+        numbers = quantized_distances(
             Columns(X, Scaling.none(X.shape[1], np.dtype(np.float64))), np.arange(8), 1e-12, 1
         )
         assert not numbers.exact
@@ -367,7 +373,7 @@ class TestQuantizedDistances:
         piece = numbers.piece(0, 1)
         numbers.add_tiles(piece, (0, 8), (0, 8), D, D)
         exact = np.abs(X[:, None].astype(int) - X[None]).sum(axis=2) / numbers.step
-        assert np.all(np.abs(D[:, :8] - exact) <= numbers.off[:, None] + 1e-6 * exact)
+        assert np.all(np.abs(D[:, :8] - exact) <= numbers.error_bound().absolute[:, None] + 1e-6 * exact)
 
     def test_bits_that_count_too_much_stay_below_two_to_the_32(self):
         """Two units that are one millionth more than the columns' ranges, where every step counts."""
@@ -376,14 +382,13 @@ class TestQuantizedDistances:
         X[1::2] = 2.0 * (1.0 - 0.9e-6)
         X[1::2, 0] = 1.0
         X[:, -1] = np.linspace(0.0, 1.0, 8)
-        numbers = quantized.QuantizedDistances(
-            Columns(X, Scaling.none(X.shape[1], X.dtype)), np.arange(8), 1e-6, 1
-        )
+        numbers = quantized_distances(Columns(X, Scaling.none(X.shape[1], X.dtype)), np.arange(8), 1e-6, 1)
         assert numbers.describe()["n_bit_plane_features"] == n_double + 1
         D = np.zeros((8, 64), np.uint32)
         numbers.add_tiles(numbers.piece(0, 1), (0, 8), (0, 8), D, D)
         exact = np.abs(X[:, None] - X[None].astype(float)).sum(axis=2) / numbers.step
-        assert np.all(np.abs(D[:, :8] - exact) <= numbers.off[:, None] + numbers.relative * exact)
+        bound = numbers.error_bound()
+        assert np.all(np.abs(D[:, :8] - exact) <= bound.absolute[:, None] + bound.relative * exact)
 
 
 @pytest.mark.parametrize("kind", ["continuous", "three", "few levels"])
@@ -415,9 +420,8 @@ class TestProducts:
         rows = X[search._search._table.position[real]].astype(np.float64)
         exact = np.square(rows[:, None] - rows[None]).sum(axis=2)
         error = np.abs(D.view(np.float32)[:, :n][real][:, real] - exact)
-        assert np.all(
-            error <= search._search._distances.off[real][:, None] + search._search._distances.relative * exact
-        )
+        bound = search._search._distances.error_bound()
+        assert np.all(error <= bound.absolute[real][:, None] + bound.relative * exact)
 
     def test_a_long_product_is_a_sum_of_short_ones(self, force):
         """The bound on its error counts on it, also where all columns are one piece."""

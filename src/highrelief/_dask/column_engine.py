@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from dask.delayed import Delayed, delayed
@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from .._engine.active_set import ActivePairs, ActiveSetMargins, BoundedSums, exact_sums
 from .._engine.cached_property import cached_property
 from .._engine.columns import CenteredColumns, Columns
-from .._engine.distances import ProductDistances, TileDistances
+from .._engine.distances import FloatDistances, exact_distances
 from .._engine.engine import Engine
 from .._engine.labelings import Pairs, RelabeledRows, added_distances, summed_pairs
 from .._engine.layout import Layout, Packed
+from .._engine.metrics import METRICS
 from .._engine.missing_pairs import MissingCorrection
 from .._engine.nearest import NearestPass, NeighborMargins, SampleMargins, mean_gaps
 from .._engine.neighbors import (
-    METRICS,
     NearestK,
     Neighborhood,
     Neighbors,
@@ -49,10 +49,11 @@ from .._engine.pair_sums import (
 from .._engine.quantized import Plan, QuantizedDistances, plan_columns
 from .._engine.scaling import ColumnRanges, Scaling, float_type
 from .._engine.search import (
+    DistanceKind,
     NeighborSearch,
     Report,
-    choose_distances,
-    exact_distances,
+    choose_kind,
+    distances_of_kind,
     no_report,
     padded_rows,
 )
@@ -241,7 +242,6 @@ _PIECE_BYTES = 2.0**24
 #: Share of its memory that a worker may use for blocks of waiting tasks, some of which are spilled to disk.
 _SHARE_OF_MEMORY = 0.25
 
-Kind = type[QuantizedDistances] | type[ProductDistances] | type[TileDistances]
 #: Distances of rows to all over some columns, and their error terms.
 PartialDistances = tuple[NDArray[Any], NDArray[np.float64]]
 
@@ -255,7 +255,8 @@ class NeighborQuery:
     anchors: NDArray[np.bool_]
     #: Rows whose distances to all are computed; None: all.
     rows: NDArray[np.int64] | None
-    kind: Kind
+    #: The class of the distances.
+    source: type[QuantizedDistances] | type[FloatDistances]
     dtype: np.dtype[Any]
     tolerance: float
     #: Number of threads without a worker.
@@ -293,8 +294,13 @@ class ColumnSearch(NeighborSearch):
         def plan() -> Plan:
             return plan_columns(table.columns, *blocks.levels, table.tie_tolerance)
 
-        super().__init__(table, among, anchors, choose_distances(table, METRICS[among.metric], plan))
-        self._blocks = blocks
+        self._blocks, self._metric = blocks, METRICS[among.metric]
+        self._kind = choose_kind(table.columns, self._metric, plan)
+        super().__init__(table, among, anchors, exact=self._kind.exact)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the choices that were made, for ``execution_``."""
+        return self._kind.describe()
 
     @property
     def n_reports(self) -> int:
@@ -324,16 +330,16 @@ class ColumnSearch(NeighborSearch):
             return candidates
         task = self._blocks.task
         lengths = reduce_to_fan_in(
-            [task(_exact_distances, block, candidates, self._metric) for block in blocks], sum_arrays
+            [task(_exact_distances, block, candidates, self._metric.squares) for block in blocks], sum_arrays
         )
         return executor.materialize_if_local(
             delayed(_with_shares, pure=False)(candidates, lengths, self._nearest.tie_sharing)
         )
 
     def _query(self, rows: NDArray[np.int64] | None) -> NeighborQuery:
-        layout, kind = self._blocks.layout, cast("Kind", type(self._distances))
+        source = QuantizedDistances if isinstance(self._kind, Plan) else self._kind
         of_table = self._table.dtype, self._tolerance, self._table.n_threads
-        return NeighborQuery(layout, self._among, self._anchors, rows, kind, *of_table)
+        return NeighborQuery(self._blocks.layout, self._among, self._anchors, rows, source, *of_table)
 
     def _distance_shares(self, query: Delayed) -> list[Delayed]:
         """Return tasks with the distances over some of the columns each, together over all of them.
@@ -343,8 +349,9 @@ class ColumnSearch(NeighborSearch):
         depend on their workers.
         """
         executor, blocks, bounds = self._blocks.executor, self._blocks.blocks, self._blocks.bounds
-        plan = self._distances.plan if isinstance(self._distances, QuantizedDistances) else None
-        if plan is not None:
+        kinds: list[DistanceKind] = [self._kind] * len(blocks)
+        if isinstance(self._kind, Plan):
+            kinds = [self._kind.of_columns(*each) for each in bounds]
             chains = [self._at_a_time(*each) for each in executor.group_by_worker(blocks)]
         else:
             chains = [[[i]] for i in range(len(blocks))]
@@ -353,9 +360,9 @@ class ColumnSearch(NeighborSearch):
         for chain in chains:
             total: Any = None
             for which in chain:
-                plans = None if plan is None else [plan.of_columns(*bounds[i]) for i in which]
+                own = [blocks[i] for i in which], [kinds[i] for i in which]
                 with executor.pinned_to(blocks[which[0]]):
-                    total = add_blocks(total, [blocks[i] for i in which], plans, query)
+                    total = add_blocks(total, *own, query)
             ends.append(total)
         return ends
 
@@ -376,7 +383,10 @@ class ColumnSearch(NeighborSearch):
 
 @exclusive_on_worker
 def _partial_distances(
-    before: PartialDistances | None, blocks: list[ColumnBlock], plans: list[Plan] | None, query: NeighborQuery
+    before: PartialDistances | None,
+    blocks: list[ColumnBlock],
+    kinds: list[DistanceKind],
+    query: NeighborQuery,
 ) -> PartialDistances:
     """Return the contribution of some blocks to the distances of rows to all, plus that of earlier ones."""
     n_rows, rows = blocks[0].table.n_rows, query.rows
@@ -386,11 +396,7 @@ def _partial_distances(
         D[...], error_terms = before
     n_threads, everything = worker_threads(1), (0, n_rows)
     for i, block in enumerate(blocks):
-        of_block = block.columns, block.table.position
-        if plans is not None:
-            distances: Any = QuantizedDistances(*of_block, query.tolerance, n_threads, plans[i])
-        else:
-            distances = cast("type[TileDistances]", query.kind)(*of_block, n_threads)
+        distances = distances_of_kind(kinds[i], block.columns, block.table.position, n_threads)
         for part, n_parts in distances.pieces(_PIECE_BYTES):
             piece = distances.piece(part, n_parts)
             add = before is not None or i > 0 or part > 0
@@ -401,7 +407,7 @@ def _partial_distances(
         error_terms = error_terms + distances.error_terms
     D[:, n_rows:] = 0  # read by the kernels, written by none
     # In their own type, so that they can be summed.
-    return D.view(np.float32) if query.kind.as_float else D, error_terms
+    return D.view(np.float32) if query.source.as_float else D, error_terms
 
 
 @exclusive_on_worker
@@ -413,16 +419,16 @@ def _candidates(query: NeighborQuery, shares: list[PartialDistances]) -> ColumnN
     total[...] = parts[0]
     for part in parts[1:]:
         total += part
-    error_bound = query.kind.error_bound(error_terms, float_type(query.dtype))
+    bound = query.source.bound_of(error_terms, float_type(query.dtype))
     layout = query.layout.layout(worker_threads(query.n_threads))
-    nearest_k = NearestK(layout, query.among, query.tolerance, error_bound)
+    nearest_k = NearestK(layout, query.among, query.tolerance, bound.exact)
     anchors = np.flatnonzero(query.anchors & layout.has_hit)
     mask_pairs(
         layout, keys, anchors if query.rows is not None else np.arange(layout.n_rows), (0, layout.n_rows)
     )
-    found = nearest_k.from_all_distances(keys, anchors)
+    found = nearest_k.from_all_distances(keys, anchors, bound)
     if query.rows is not None:
-        found = iter([nearest_k.candidates(keys, anchors)])
+        found = iter([nearest_k.candidates(keys, anchors, bound)])
     lists = tuple(found)
     if not nearest_k.needs_exact:
         for each in lists:
@@ -433,14 +439,14 @@ def _candidates(query: NeighborQuery, shares: list[PartialDistances]) -> ColumnN
 
 @exclusive_on_worker
 def _exact_distances(
-    block: ColumnBlock, neighbors: ColumnNeighborLists, metric: int
+    block: ColumnBlock, neighbors: ColumnNeighborLists, squares: bool
 ) -> tuple[NDArray[np.float64], ...]:
     """Return the contributions of a block to the exact distances of candidates that are not certain."""
     columns, position, n_threads = block.columns, block.table.position, block.table.n_threads
     shares = []
     for each in neighbors.lists:
         ranges = even_ranges(each.anchors.size, 4 * n_threads)
-        shares.append(exact_distances(columns, position, each, metric, ranges, n_threads))
+        shares.append(exact_distances(columns, position, each, squares, ranges, n_threads))
     return tuple(shares)
 
 
@@ -841,8 +847,8 @@ def relabeled_rows(
 ) -> RelabeledRows:
     """Return rows, whose columns are on workers, under many labelings."""
 
-    def distances(metric: int) -> NDArray[np.float64]:
-        (D,) = blocks.sum_blocks(_distances, shared=metric)
+    def distances(squares: bool) -> NDArray[np.float64]:
+        (D,) = blocks.sum_blocks(_distances, shared=squares)
         return np.array(D)
 
     def summed(pairs: Pairs, squared: bool) -> NDArray[np.floating]:
@@ -855,8 +861,8 @@ def relabeled_rows(
 
 
 @exclusive_on_worker
-def _distances(block: ColumnBlock, metric: int) -> tuple[NDArray[np.float64]]:
-    return (added_distances(block.table, metric),)
+def _distances(block: ColumnBlock, squares: bool) -> tuple[NDArray[np.float64]]:
+    return (added_distances(block.table, squares),)
 
 
 @exclusive_on_worker

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from dask.delayed import Delayed, delayed
@@ -26,12 +26,13 @@ from .._engine.columns import Columns
 from .._engine.engine import Engine
 from .._engine.layout import Layout, Packed
 from .._engine.limits import limits
+from .._engine.metrics import METRICS
 from .._engine.missing_pairs import MissingCorrection
 from .._engine.nearest import NearestPass, NeighborMargins, SampleMargins, mean_gaps
-from .._engine.neighbors import HITS, METRICS, MISSES, Neighborhood, Neighbors
+from .._engine.neighbors import HITS, MISSES, Neighborhood, Neighbors
 from .._engine.pair_sums import Coefficients, PairSource, WeightedRows
-from .._engine.quantized import Plan, QuantizedDistances, find_levels, plan_columns
-from .._engine.search import NeighborSearch, Report, choose_distances, no_report
+from .._engine.quantized import Plan, find_levels, plan_columns
+from .._engine.search import NeighborSearch, Report, choose_kind, no_report
 from .._engine.soft import (
     PairwiseDistances,
     Statistics,
@@ -57,7 +58,6 @@ from .row_blocks import (
 )
 from .row_neighbors import (
     BlockNeighbors,
-    DistanceKind,
     SearchSpec,
     candidates_between,
     finalize_neighbors,
@@ -379,8 +379,13 @@ class RowSearch(NeighborSearch):
             is_other, is_middle = blocks.sum_blocks(_levels) > 0
             return plan_columns(table.columns, is_other, is_middle, table.tie_tolerance)
 
-        super().__init__(table, among, anchors, choose_distances(table, METRICS[among.metric], plan))
-        self._blocks = blocks
+        self._blocks, self._metric = blocks, METRICS[among.metric]
+        self._kind = choose_kind(table.columns, self._metric, plan)
+        super().__init__(table, among, anchors, exact=self._kind.exact)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the choices that were made, for ``execution_``."""
+        return self._kind.describe()
 
     @property
     def n_reports(self) -> int:
@@ -390,10 +395,9 @@ class RowSearch(NeighborSearch):
     @property
     def spec(self) -> SearchSpec:
         """Parameters of the search, for its tasks."""
-        table, distances = self._table, self._distances
-        kind = distances.plan if isinstance(distances, QuantizedDistances) else type(distances)
+        table = self._table
         return SearchSpec(
-            cast("DistanceKind", kind),
+            self._kind,
             self._metric,
             self._tolerance,
             float(self._nearest.n_ranks),
@@ -526,7 +530,7 @@ class RowNearestPass(NearestPass):
         return MarginSpec(
             self._slot_factors,
             self._class_weights,
-            self._among.metric == "sqeuclidean",
+            METRICS[self._among.metric].squares_margins,
             n_features,
             used,
             lists.search,

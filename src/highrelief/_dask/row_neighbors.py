@@ -22,18 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._engine.cached_property import cached_property
-from .._engine.distances import Distances, ProductDistances, TileDistances
+from .._engine.distances import Distances, exact_distances
 from .._engine.limits import limits
-from .._engine.neighbors import Neighbors, distance_array, error_bounds
-from .._engine.quantized import Plan, QuantizedDistances
-from .._engine.search import exact_distances
+from .._engine.metrics import Metric
+from .._engine.neighbors import Neighbors, distance_array
+from .._engine.quantized import Plan
+from .._engine.search import DistanceKind, distances_of_kind
 from .._engine.threads import even_ranges
 from .._kernels import candidates as candidates_kernels
-from .._kernels import nearest as nearest_kernels
 from .row_blocks import LazyBlock, RowBlock, StackedBlocks, blocks_of_pair
-
-#: How distances are computed: quantized by a plan, or in floats.
-DistanceKind = Plan | type[ProductDistances] | type[TileDistances]
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,7 @@ class SearchSpec:
     """Parameters of a neighbor search, for all its tasks."""
 
     kind: DistanceKind
-    metric: int
+    metric: Metric
     #: Relative difference below which distances are equal.
     tolerance: float
     #: Number of neighbors.
@@ -60,7 +57,7 @@ class SearchSpec:
     @property
     def exact(self) -> bool:
         """Whether quantized distances are exact: all columns are bit planes."""
-        return isinstance(self.kind, Plan) and not self.kind.grid.size
+        return self.kind.exact
 
     @property
     def tie_tolerance(self) -> float:
@@ -73,9 +70,7 @@ class SearchSpec:
 
     def distances(self, stack: StackedBlocks) -> Distances:
         """Return the distances between the rows of stacked blocks."""
-        if isinstance(self.kind, Plan):
-            return QuantizedDistances(stack.columns, stack.position, self.tolerance, 1, self.kind)
-        return self.kind(stack.columns, stack.position, 1)
+        return distances_of_kind(self.kind, stack.columns, stack.position, 1)
 
     def key_unit(self, stack: StackedBlocks) -> float:
         """Return what an integer key of a distance is multiplied by to give the distance; 1 for floats."""
@@ -423,7 +418,8 @@ class AnchorDistances:
 
     @cached_property
     def _error_bound(self) -> tuple[NDArray[np.float64], float, float]:
-        return error_bounds(self._distances, self._spec.metric, self._spec.tolerance)
+        tolerance = self._spec.metric.tolerance_of_sums(self._spec.tolerance)
+        return self._distances.error_bound().with_ties(tolerance)
 
     def candidates(self) -> Candidates:
         """Return the candidates of all anchors."""
@@ -513,9 +509,8 @@ class AnchorDistances:
         start = (np.cumsum(counts) - counts.ravel()).reshape(counts.shape)
         rows = self._other.start + columns
         lists = Neighbors(self._part.start + anchors, start, counts, np.zeros_like(counts), rows, np.empty(0))
-        metric = self._spec.metric
-        exact = exact_distances(self._stack.columns, self._stack.position, lists, metric)
-        return np.sqrt(exact) if metric == nearest_kernels.EUCLIDEAN else exact
+        of_stack = self._stack.columns, self._stack.position
+        return self._spec.metric.from_sums(exact_distances(*of_stack, lists, self._spec.metric.squares))
 
     def tied_pairs(self, ties: Ties) -> Iterator[TiedPairs]:
         """Yield all neighbors tied with the k-th of truncated lists, some anchors at a time."""
@@ -557,7 +552,7 @@ class AnchorDistances:
             # The same integer, or one within the tolerance of ties.
             slack = spec.tie_tolerance * kth + 0.5
             return kth - slack, kth + slack
-        key = kth**2 if spec.metric == nearest_kernels.EUCLIDEAN else kth
+        key = spec.metric.to_sums(kth)
         if not self._distances.as_float:
             key = key / spec.key_unit(self._stack)
         off, relative, tolerance = self._error_bound

@@ -1,4 +1,4 @@
-"""Distances between rows in floats, and which distances are tied.
+"""Distances between rows in floats.
 
 :class:`Distances` is the interface of every pair source. Here are the float ones: Euclidean distances by
 matrix products, |a|² + |b|² − 2a·b, and Manhattan distances of columns with very different ranges,
@@ -7,95 +7,126 @@ a + b − 2·min(a, b).
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import distances as distances_kernels
-from .._kernels import packing
+from .._kernels import nearest, packing
 from .columns import Columns
 from .limits import limits
+from .neighbors import ErrorBound, Neighbors
 from .threads import even_ranges, one_blas_thread, run_all
 
 #: First row, and the row after the last.
 Range = tuple[int, int]
 
 
-def tie_tolerance(dtype: np.dtype[Any]) -> float:
-    """Return the relative difference below which distances are tied: scaling splits true ties by rounding."""
-    return 1e-6 if dtype == np.float32 else 1e-12
-
-
-def merge_ties(distances: NDArray[np.float64], tolerance: float) -> NDArray[np.float64]:
-    """Return the distances with the smallest of each row in place of all that are tied with it.
-
-    Rounding must not decide which of two tied distances is smaller.
-    """
-    nearest = distances.min(axis=1, keepdims=True)
-    with np.errstate(over="ignore"):
-        tied = distances <= nearest * (1.0 + tolerance)
-    return np.where(tied, nearest, distances)
-
-
-class ErrorBound(NamedTuple):
-    """Error bound of distances: the first four properties of :class:`Distances`."""
-
-    as_float: bool
-    exact: bool
-    off: NDArray[np.float64]
-    relative: float
-
-
-class Distances(Protocol):
-    """Distances between rows of the layout as uint32 keys of the same order, with an error bound.
+class Distances(ABC):
+    """A pair source: distances between rows of the layout, as uint32 keys of the same order.
 
     Columns are processed in pieces, whose distances are summed.
     """
 
-    @property
-    def as_float(self) -> bool:
-        """Whether a key has the bits of a float32; otherwise it is a number of steps."""
+    #: Whether a key has the bits of a float32; otherwise it is a number of steps.
+    as_float: bool
+    #: Whether the keys are sums of squared differences (:attr:`.metrics.Metric.squares`).
+    squares: bool
 
     @property
+    @abstractmethod
     def exact(self) -> bool:
         """Whether distances are exact: tied distances have equal keys, others have not."""
 
-    @property
-    def off(self) -> NDArray[np.float64]:
-        """Absolute error bound of the distances of each row, after all columns were added."""
+    @abstractmethod
+    def error_bound(self) -> ErrorBound:
+        """Return the error bound of the keys, after all columns were added."""
 
-    @property
-    def relative(self) -> float:
-        """Relative error bound, in addition to :attr:`off`."""
-
+    @abstractmethod
     def describe(self) -> dict[str, Any]:
         """Return the choices that were made, for ``execution_``."""
 
+    @abstractmethod
     def pieces(self, most_bytes: float) -> list[tuple[int, int]]:
         """Return parts of the columns, (index, number of parts), of about this many bytes each."""
 
+    @abstractmethod
     def piece(self, part: int, n_parts: int) -> Any:
         """Return the columns of one part in the form that the distances need."""
 
+    @abstractmethod
     def add_tiles(
         self,
         piece: Any,
         rows: Range,
         others: Range,
         D: NDArray[np.uint32],
-        E: NDArray[np.uint32],
+        D_transposed: NDArray[np.uint32],
         *,
         add: bool = False,
     ) -> None:
-        """Write (or add) distances of rows to others to D, transposed to E; E is D for the same rows."""
+        """Write (or add) distances of rows to others to D, and transposed; D is both for equal ranges."""
 
+    @abstractmethod
     def fill_rows(
         self, piece: Any, rows: NDArray[np.int64], D: NDArray[np.uint32], *, add: bool = False
     ) -> None:
         """Write (or add) the distances of some rows, a multiple of 4, to all rows."""
+
+    @abstractmethod
+    def measure(self, found: Neighbors, ranges: list[Range]) -> NDArray[np.float64]:
+        """Return exact distances of uncertain candidates, Euclidean ones squared; ``ranges``: of anchors."""
+
+    def duplicate_keys(self, rows: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """Return the keys of the distances between duplicates of each row: 0, unless values are missing."""
+        return np.zeros(rows.size, np.uint32)
+
+
+def exact_distances(
+    columns: Columns,
+    position: NDArray[np.int64],
+    found: Neighbors,
+    squares: bool,
+    ranges: list[Range] | None = None,
+    n_threads: int = 1,
+) -> NDArray[np.float64]:
+    """Return exact distances of the uncertain candidates over the columns; Euclidean ones squared."""
+    exact = np.zeros(found.rows.size)
+    lists = found.start, found.count, found.sure, found.rows, exact
+    metric = nearest.SQUARED_EUCLIDEAN if squares else nearest.MANHATTAN
+    for array, first, which in columns.blocks():
+        block = (array, first, columns.distance_factors[which], metric, position, found.anchors)
+
+        def measure(a: int, b: int, block: tuple[Any, ...] = block) -> None:
+            nearest.add_exact(*block, a, b, *lists)
+
+        run_all(measure, [(0, found.anchors.size)] if ranges is None else ranges, n_threads)
+        del array, block, measure  # free the block before the next is copied
+    return exact
+
+
+class DenseDistances(Distances):
+    """Distances between dense rows in this process.
+
+    Parameters
+    ----------
+    columns : Columns
+        The table.
+    position : (n_rows,) int64
+        The row of the table at each row of the layout, or −1.
+    n_threads : int
+        Number of threads.
+    """
+
+    def __init__(self, columns: Columns, position: NDArray[np.int64], n_threads: int) -> None:
+        self._columns, self._position, self._n_threads = columns, position, n_threads
+
+    def measure(self, found: Neighbors, ranges: list[Range]) -> NDArray[np.float64]:
+        """Return exact distances of uncertain candidates, Euclidean ones squared; ``ranges``: of anchors."""
+        return exact_distances(self._columns, self._position, found, self.squares, ranges, self._n_threads)
 
 
 # Float distances: Euclidean ones, and columns of very different ranges.
@@ -134,17 +165,15 @@ class ScaledRows:
         return total
 
 
-class _FloatDistances:
-    """Base class of float distances: keys are the bits of a float32."""
+class FloatDistances(DenseDistances):
+    """Distances in floats: keys are the bits of a float32; parameters as in :class:`DenseDistances`."""
 
     as_float = True
     exact = False
     _center: bool
 
     def __init__(self, columns: Columns, position: NDArray[np.int64], n_threads: int) -> None:
-        self._columns = columns
-        self._position = position
-        self._n_threads = n_threads
+        super().__init__(columns, position, n_threads)
         self._of_rows = np.zeros(position.size)
         self._n_pieces = 0
 
@@ -154,33 +183,33 @@ class _FloatDistances:
         return self._columns.n_features
 
     @property
-    def relative(self) -> float:
-        """Relative error bound: each piece is added to a float32."""
-        return _relative(self._n_pieces)
-
-    @property
-    def off(self) -> NDArray[np.float64]:
-        """Absolute error bound of the distances of each row, after all columns were added."""
-        return self._off(self._of_rows, self._n_pieces, self._columns.n_features, self._columns.dtype)
-
-    @property
     def error_terms(self) -> NDArray[np.float64]:
-        """Terms of :meth:`error_bound` over the pieces so far; they add up over columns."""
+        """Terms of :meth:`bound_of` over the pieces so far; they add up over columns."""
         return np.append(self._of_rows, (self._n_pieces, self._columns.n_features))
 
+    def error_bound(self) -> ErrorBound:
+        """Return the error bound of the keys, after all columns were added."""
+        return self.bound_of(self.error_terms, self._columns.dtype)
+
     @classmethod
-    def error_bound(cls, error_terms: NDArray[np.float64], dtype: np.dtype[Any]) -> ErrorBound:
+    def bound_of(cls, error_terms: NDArray[np.float64], dtype: np.dtype[Any]) -> ErrorBound:
         """Return the error bound of distances over all columns, from the sum of their error terms."""
         of_rows, n_pieces, n_features = error_terms[:-2], int(error_terms[-2]), int(error_terms[-1])
-        off = cls._off(of_rows, n_pieces, n_features, dtype)
-        return ErrorBound(cls.as_float, cls.exact, off, _relative(n_pieces))
+        absolute = cls._absolute_error(of_rows, n_pieces, n_features, dtype)
+        # Each piece is added to a float32.
+        return ErrorBound(cls.as_float, cls.exact, absolute, 2.0**-23 * max(1, n_pieces))
 
     @classmethod
     @abstractmethod
-    def _off(
+    def _absolute_error(
         cls, of_rows: NDArray[np.float64], n_pieces: int, n_features: int, dtype: np.dtype[Any]
     ) -> NDArray[np.float64]:
-        """Return :attr:`off` from the sums of the rows and the number of pieces."""
+        """Return the absolute error bound from the sums of the rows and the number of pieces."""
+
+    @classmethod
+    @abstractmethod
+    def describe(cls) -> dict[str, Any]:
+        """Return the choices that were made, for ``execution_``."""
 
     def _scaled(self, a: int, b: int, width: int) -> NDArray[np.floating]:
         """Return columns a … b of the rows in the layout, scaled and shifted; padding is 0."""
@@ -202,16 +231,17 @@ class _FloatDistances:
         return values
 
 
-class ProductDistances(_FloatDistances):
+class ProductDistances(FloatDistances):
     """Squared Euclidean distances by matrix products: |a|² + |b|² − 2a·b.
 
     Columns are centered, which keeps the sums, and hence their errors, small.
     """
 
+    squares = True
     _center = True
 
     @classmethod
-    def _off(
+    def _absolute_error(
         cls, of_rows: NDArray[np.float64], n_pieces: int, n_features: int, dtype: np.dtype[Any]
     ) -> NDArray[np.float64]:
         eps = float(np.finfo(dtype).eps) / 2.0
@@ -219,7 +249,8 @@ class ProductDistances(_FloatDistances):
         n_additions = min(limits.product_width, n_features) + n_features // limits.product_width + n_pieces
         return (n_additions + 16.0) * eps * 2.0 * (of_rows + of_rows.max()) + _vanished(n_features)
 
-    def describe(self) -> dict[str, Any]:
+    @classmethod
+    def describe(cls) -> dict[str, Any]:
         """Return the choices that were made, for ``execution_``."""
         return {"distances": "matrix products"}
 
@@ -260,13 +291,13 @@ class ProductDistances(_FloatDistances):
         rows: tuple[int, int],
         others: tuple[int, int],
         D: NDArray[np.uint32],
-        E: NDArray[np.uint32],
+        D_transposed: NDArray[np.uint32],
         *,
         add: bool = False,
     ) -> None:
-        """Write (or add) distances of rows to others to D, transposed to E; E is D for the same rows."""
+        """Write (or add) distances of rows to others to D, and transposed; D is both for equal ranges."""
         sums = piece.sums.astype(self._columns.dtype)
-        out, mirror = D.view(np.float32), E.view(np.float32)
+        out, mirror = D.view(np.float32), D_transposed.view(np.float32)
         tall, wide = _product_ranges(rows[1] - rows[0]), _product_ranges(others[1] - others[0])
 
         def work(a: int, b: int, c: int, d: int) -> None:
@@ -307,10 +338,6 @@ class ProductDistances(_FloatDistances):
         run_all(work, _product_ranges(sums.size), self._n_threads)
 
 
-def _relative(n_pieces: int) -> float:
-    return 2.0**-23 * max(1, n_pieces)
-
-
 def _vanished(n_features: int) -> float:
     """Return a bound on what is lost to underflow in float32; the largest terms are near 1."""
     return 2.0**-120 * n_features
@@ -320,20 +347,22 @@ def _product_ranges(n: int) -> list[tuple[int, int]]:
     return even_ranges(n, -(-n // limits.rows_per_product), multiple=packing.ROW_BLOCK)
 
 
-class TileDistances(_FloatDistances):
+class TileDistances(FloatDistances):
     """Manhattan distances in floats, for columns of very different ranges."""
 
+    squares = False
     _center = False
 
     @classmethod
-    def _off(
+    def _absolute_error(
         cls, of_rows: NDArray[np.float64], n_pieces: int, n_features: int, dtype: np.dtype[Any]
     ) -> NDArray[np.float64]:
         # Each of the sums in a + b − 2·min(a, b) has this error.
         relative = 4.0 * distances_kernels.relative_error(dtype)
         return relative * (of_rows + of_rows.max()) + _vanished(n_features)
 
-    def describe(self) -> dict[str, Any]:
+    @classmethod
+    def describe(cls) -> dict[str, Any]:
         """Return the choices that were made, for ``execution_``."""
         return {"distances": "floats"}
 
@@ -357,12 +386,12 @@ class TileDistances(_FloatDistances):
         rows: tuple[int, int],
         others: tuple[int, int],
         D: NDArray[np.uint32],
-        E: NDArray[np.uint32],
+        D_transposed: NDArray[np.uint32],
         *,
         add: bool = False,
     ) -> None:
-        """Write distances of rows to others to D, transposed to E; E is D for the same rows."""
-        out, mirror = D.view(np.float32), E.view(np.float32)
+        """Write distances of rows to others to D, and transposed; D is both for equal ranges."""
+        out, mirror = D.view(np.float32), D_transposed.view(np.float32)
         tile = distances_kernels.TILE
 
         def work(i: int, j: int) -> None:

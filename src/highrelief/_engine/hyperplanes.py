@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from .._kernels import hyperplanes
 from .columns import Columns
-from .distances import tie_tolerance
 from .layout import Packed, sum_in_order
 from .limits import limits
+from .metrics import tie_tolerance
 from .neighbors import HITS, MISSES, Neighborhood, Neighbors
 from .scaling import Scaling
 from .search import LocalSearch

@@ -15,11 +15,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import distances, labelings, nearest
+from .._kernels import distances, labelings
 from .layout import Packed
 from .limits import limits
 from .memory import check_room
-from .neighbors import METRICS, Neighborhood
+from .metrics import METRICS
+from .neighbors import Neighborhood
 from .threads import even_ranges, one_blas_thread, run_all
 
 #: Number of square matrices in memory at a time: distances, orders, uses, places.
@@ -37,7 +38,7 @@ class RelabeledRows:
         Which neighbors count.
     class_weights : (n_classes,) float64 or None
         Factor of the samples of a class in sums over samples.
-    distances : function of a metric
+    distances : function of whether differences are squared
         Returns :func:`added_distances` of all columns.
     summed : function of pairs and of whether differences are squared
         Returns :func:`summed_pairs` of all columns.
@@ -48,7 +49,7 @@ class RelabeledRows:
         table: Packed,
         among: Neighborhood,
         class_weights: NDArray[np.float64] | None,
-        distances: Callable[[int], NDArray[np.float64]],
+        distances: Callable[[bool], NDArray[np.float64]],
         summed: Callable[[Pairs, bool], NDArray[np.floating]],
     ) -> None:
         self._table, self._among, self._summed = table, among, summed
@@ -62,8 +63,7 @@ class RelabeledRows:
             f"The neighbors of {table.n_samples} samples in order, which permuted labels are counted by,",
             "Use fewer samples.",
         )
-        D = distances(self._metric)
-        self._ranked, self._sorted = _ranked(np.sqrt(D) if self._metric == nearest.EUCLIDEAN else D)
+        self._ranked, self._sorted = _ranked(self._metric.from_sums(distances(self._metric.squares)))
         self._tied = np.empty(len(self._ranked), np.bool_)
         labelings.has_ties(self._sorted, self._tolerance, self._tied)
 
@@ -84,7 +84,7 @@ class RelabeledRows:
         out = np.zeros((len(labels), self._table.n_features), dtype)
         for a, b in even_ranges(len(labels), -(-self._most_entries(len(labels)) // limits.label_entries)):
             pairs = self._pairs(np.ascontiguousarray(labels[a:b], dtype=np.int64), out.dtype)
-            out[a:b] = self._summed(pairs, self._metric == nearest.SQUARED_EUCLIDEAN)
+            out[a:b] = self._summed(pairs, self._metric.squares_margins)
         return out
 
     def _most_entries(self, n_labelings: int) -> int:
@@ -158,9 +158,9 @@ def _ranked(D: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float
     return np.ascontiguousarray(order[:, 1:]), np.take_along_axis(D, order, axis=1)[:, 1:].copy()
 
 
-def added_distances(table: Packed, metric: int) -> NDArray[np.float64]:
+def added_distances(table: Packed, squares: bool) -> NDArray[np.float64]:
     """Return the distances of all pairs; Euclidean ones squared, so that they add up over columns."""
-    return _manhattan(table) if metric == nearest.MANHATTAN else _squared(table)
+    return _squared(table) if squares else _manhattan(table)
 
 
 def summed_pairs(table: Packed, pairs: Pairs, squared: bool) -> NDArray[np.floating]:

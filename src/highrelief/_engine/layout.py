@@ -12,7 +12,7 @@ from .batches import BatchConstraint, MissingLevelsWithin, MissingValuesWithin
 from .cached_property import cached_property
 from .categories import Encoding, MissingLevels
 from .columns import Columns, ScaledColumns, SparseColumns, SparseTable, nearer_end
-from .distances import tie_tolerance
+from .metrics import tie_tolerance
 from .missing import MissingValues, MixedMissingValues
 from .scaling import ColumnRanges, MissingMask, Scaling
 from .threads import even_ranges, n_pieces

@@ -21,7 +21,7 @@ from .columns import Columns
 from .distances import Distances, Range
 from .layout import Layout, Packed, sum_in_order
 from .missing import MissingValues, MixedMissingValues
-from .neighbors import Neighbors
+from .neighbors import ErrorBound, Neighbors
 from .quantized import UNEQUAL, QuantizedDistances
 from .threads import even_ranges, run_all
 
@@ -204,7 +204,7 @@ class _Piece(NamedTuple):
     last: bool
 
 
-class ExpectedDistances:
+class ExpectedDistances(Distances):
     """Distances plus the expected contribution of missing values.
 
     E d(a, b) = d(a, b) + c(a, b) + c(b, a), with c(a, b) the correction of the values missing from a: a sum
@@ -218,16 +218,13 @@ class ExpectedDistances:
         Missing values of the table.
     columns : Columns
         The table.
-    squared : bool
-        Whether distances are sums of squares.
     """
 
     exact = False
 
-    def __init__(self, base: Distances, missing: Missing, columns: Columns, squared: bool) -> None:
+    def __init__(self, base: Distances, missing: Missing, columns: Columns) -> None:
         self._base, self._missing, self._columns = base, missing, columns
-        self._squared, self._n_threads = squared, missing.n_threads
-        self.as_float = base.as_float
+        self.as_float, self.squares, self._n_threads = base.as_float, base.squares, missing.n_threads
         #: Steps per step of ``base``, and keys per unit of a scaled feature.
         self._times, self._per_unit = 1.0, self._distance_unit
         if isinstance(base, QuantizedDistances):
@@ -240,19 +237,16 @@ class ExpectedDistances:
     def _distance_unit(self) -> float:
         """Factor from an excess, or a squared one, to the units of ``columns.distance_factors``."""
         unit = self._columns.distance_unit
-        return (unit * self._missing.root_unit) ** 2 if self._squared else unit
+        return (unit * self._missing.root_unit) ** 2 if self.squares else unit
 
-    @property
-    def relative(self) -> float:
-        """Relative error bound: levels are equally spaced up to a tolerance only."""
-        return UNEQUAL if self._base.exact else self._base.relative + (2.0**-23 if self.as_float else 0.0)
-
-    @property
-    def off(self) -> NDArray[np.float64]:
-        """Absolute error bound of the distances of each row, after all columns were added."""
-        rounding = self._missing.rounding(self._squared) * self._per_unit
+    def error_bound(self) -> ErrorBound:
+        """Return the error bound of the keys, after all columns were added."""
+        base, rounding = self._base.error_bound(), self._missing.rounding(self.squares) * self._per_unit
         steps = 0.0 if self.as_float else 1.0
-        return self._times * self._base.off + rounding + rounding.max() + steps
+        absolute = self._times * base.absolute + rounding + rounding.max() + steps
+        # Levels are equally spaced up to a tolerance only.
+        relative = UNEQUAL if base.exact else base.relative + (2.0**-23 if self.as_float else 0.0)
+        return ErrorBound(self.as_float, False, absolute, relative)
 
     def describe(self) -> dict[str, Any]:
         """Return the choices that were made, for ``execution_``."""
@@ -272,19 +266,19 @@ class ExpectedDistances:
         rows: Range,
         others: Range,
         D: NDArray[np.uint32],
-        E: NDArray[np.uint32],
+        D_transposed: NDArray[np.uint32],
         *,
         add: bool = False,
     ) -> None:
-        """Write (or add) distances of rows to others to D, transposed to E; E is D for the same rows."""
-        self._base.add_tiles(piece.columns, rows, others, D, E, add=add)
+        """Write (or add) distances of rows to others to D, and transposed; D is both for equal ranges."""
+        self._base.add_tiles(piece.columns, rows, others, D, D_transposed, add=add)
         if not piece.last:
             return
         own = self._correction(rows, others)
         other = own if rows == others else self._correction(others, rows)
         self._add(D, rows[1] - rows[0], others[1] - others[0], own, other)
         if rows != others:
-            self._add(E, others[1] - others[0], rows[1] - rows[0], other, own)
+            self._add(D_transposed, others[1] - others[0], rows[1] - rows[0], other, own)
 
     def fill_rows(
         self, piece: _Piece, rows: NDArray[np.int64], D: NDArray[np.uint32], *, add: bool = False
@@ -293,38 +287,31 @@ class ExpectedDistances:
         self._base.fill_rows(piece.columns, rows, D, add=add)
         if piece.last:
             missing, n_rows = self._missing, self._missing.n_rows
-            own = missing.correction_blocks(rows, (0, -(-n_rows // CHUNK)), squared=self._squared)
+            own = missing.correction_blocks(rows, (0, -(-n_rows // CHUNK)), squared=self.squares)
             all_rows = np.arange(n_rows)
-            other = missing.correction_blocks(all_rows, (0, 0), squared=self._squared, others=rows)
+            other = missing.correction_blocks(all_rows, (0, 0), squared=self.squares, others=rows)
             self._add(D, rows.size, n_rows, own, other)
 
-    def set_duplicate_distances(
-        self,
-        D: NDArray[np.uint32],
-        anchors: NDArray[np.int64],
-        others: Range,
-        sample_weight: NDArray[np.float64],
-    ) -> None:
-        """Write the expected distance between duplicates of a sample, if its weight is above 1, to D."""
-        own = np.flatnonzero((anchors >= others[0]) & (anchors < others[1]) & (sample_weight[anchors] > 1.0))
-        rows = anchors[own]
+    def duplicate_keys(self, rows: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """Return the keys of the expected distances between duplicates of each row."""
         total = np.zeros(rows.size)
         factors = np.full(self._missing.features.size, self._per_unit)
-        self._missing.add_to_pairs(rows, rows, factors, total, self._squared)
-        keys = total.astype(np.float32).view(np.uint32) if self.as_float else np.rint(total).astype(np.uint32)
-        D[own, rows - others[0]] = keys
+        self._missing.add_to_pairs(rows, rows, factors, total, self.squares)
+        return total.astype(np.float32).view(np.uint32) if self.as_float else np.rint(total).astype(np.uint32)
 
-    def add_exact(self, found: Neighbors, exact: NDArray[np.float64]) -> None:
-        """Add the correction for missing values to the exact distances of candidates that are not certain."""
+    def measure(self, found: Neighbors, ranges: list[Range]) -> NDArray[np.float64]:
+        """Return exact distances of the uncertain candidates, corrected for missing values."""
+        exact = self._base.measure(found, ranges)
         owner, place = found.unsure()
         distances = exact[place]
         factors = np.full(self._missing.features.size, self._distance_unit)
-        self._missing.add_to_pairs(found.anchors[owner], found.rows[place], factors, distances, self._squared)
+        self._missing.add_to_pairs(found.anchors[owner], found.rows[place], factors, distances, self.squares)
         exact[place] = np.maximum(distances, 0.0)
+        return exact
 
     def _correction(self, rows: Range, others: Range) -> NDArray[np.floating]:
         chunks = others[0] // CHUNK, -(-others[1] // CHUNK)
-        return self._missing.correction_blocks(np.arange(*rows), chunks, squared=self._squared)
+        return self._missing.correction_blocks(np.arange(*rows), chunks, squared=self.squares)
 
     def _add(
         self,

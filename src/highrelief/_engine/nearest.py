@@ -24,7 +24,8 @@ from .columns import Columns
 from .layout import Packed
 from .limits import limits
 from .memory import check_room
-from .neighbors import HITS, METRICS, MISSES, Neighborhood, Neighbors
+from .metrics import METRICS
+from .neighbors import HITS, MISSES, Neighborhood, Neighbors
 from .search import NeighborSearch, Report, no_report
 from .threads import even_ranges, run_all
 
@@ -104,12 +105,9 @@ class NeighborMargins:
     def __init__(self, table: Packed, columns: Columns, among: Neighborhood) -> None:
         self._table, self._columns = table, columns
         self._metric = METRICS[among.metric]
+        self._squared = self._metric.squares_margins
         self._n_neighbors = min(among.n_neighbors, table.n_samples)
         self._slot_factors = slot_factors(table, among.pooled)
-
-    @property
-    def _squared(self) -> bool:
-        return self._metric == nearest.SQUARED_EUCLIDEAN
 
     @property
     def _n_features(self) -> int:
@@ -119,8 +117,7 @@ class NeighborMargins:
     @property
     def column_factors(self) -> NDArray[np.float64]:
         """Factors that bring margins from the units of the columns to scaled ones."""
-        factors = self._columns.factors
-        return factors**2 if self._squared else factors
+        return self._metric.margin_factors(self._columns.factors)
 
     def sums(self, lists: Iterable[Neighbors], *, with_squares: bool) -> NDArray[np.float64]:
         """Return Σ s·z over all anchors, s their weights; ``with_squares`` also Σ s²z and Σ s²z²."""
@@ -224,7 +221,7 @@ class NeighborMargins:
         encoding = self._table.encoding
         if encoding is None:
             return of_columns
-        return encoding.joined(of_columns, rooted=self._metric == nearest.EUCLIDEAN)
+        return encoding.joined(of_columns, rooted=self._metric.rooted)
 
     def _sums_of_rows(self, lists: Iterable[Neighbors]) -> NDArray[np.float64]:
         """Compute :meth:`sums` with squares from the margins of single anchors."""

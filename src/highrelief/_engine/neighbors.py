@@ -1,6 +1,6 @@
 """Neighbors: which count, the reduction of distances to the k nearest, and the lists that result.
 
-Distances are uint32 keys that may be a little off (:class:`.distances.ErrorBound`). :class:`NearestK` keeps
+Distances are uint32 keys that may be a little off (:class:`ErrorBound`). :class:`NearestK` keeps
 every row that may be among the k nearest, ties included; where that is not certain, exact distances decide,
 and :class:`TieSharing` distributes the weight of the k places over them.
 """
@@ -10,24 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import candidates, nearest, soft
+from .._kernels import candidates, soft
 from .arrays import entries_of
 from .cached_property import cached_property
 from .layout import Layout
 from .limits import limits
 from .memory import check_room
+from .metrics import METRICS
 from .threads import even_ranges, run_all
 
-METRICS = {
-    "manhattan": nearest.MANHATTAN,
-    "euclidean": nearest.EUCLIDEAN,
-    "sqeuclidean": nearest.SQUARED_EUCLIDEAN,
-}
 #: Slots of a neighborhood whose misses are one set.
 HITS, MISSES = 0, 1
 
@@ -135,7 +131,7 @@ class TieSharing(NamedTuple):
     rank_weights: NDArray[np.float64]
     uniform: bool
     exact: bool
-    euclidean: bool
+    rooted: bool
     tolerance: float
 
     def share(
@@ -154,34 +150,21 @@ class TieSharing(NamedTuple):
         run_all(of_anchors, [(0, found.anchors.size)] if ranges is None else ranges, n_threads)
 
 
-class ErrorBounded(Protocol):
-    """Error bound of distances; see :class:`.distances.Distances`."""
+class ErrorBound(NamedTuple):
+    """Format and error bound of the keys of distances."""
 
-    @property
-    def as_float(self) -> bool:
-        """Whether a key has the bits of a float32; otherwise it is a number of steps."""
+    #: Whether a key has the bits of a float32; otherwise it is a number of steps.
+    as_float: bool
+    #: Whether distances are exact: tied distances have equal keys, others have not.
+    exact: bool
+    #: (n_rows,) absolute error bound of the distances of each row.
+    absolute: NDArray[np.float64]
+    #: Relative error bound, in addition.
+    relative: float
 
-    @property
-    def exact(self) -> bool:
-        """Whether distances are exact."""
-
-    @property
-    def off(self) -> NDArray[np.float64]:
-        """Absolute error bound of the distances of each row."""
-
-    @property
-    def relative(self) -> float:
-        """Relative error bound."""
-
-
-def error_bounds(
-    bound: ErrorBounded, metric: int, tolerance: float
-) -> tuple[NDArray[np.float64], float, float]:
-    """Return the absolute and relative error bound, and the relative difference of tied distances."""
-    if bound.exact:
-        return bound.off, 0.0, 0.0
-    # The relative difference of squares is twice that of their roots.
-    return bound.off, bound.relative, (2.0 if metric == nearest.EUCLIDEAN else 1.0) * tolerance
+    def with_ties(self, tolerance: float) -> tuple[NDArray[np.float64], float, float]:
+        """Return absolute and relative error bound, and the relative difference of the keys of ties."""
+        return (self.absolute, 0.0, 0.0) if self.exact else (self.absolute, self.relative, tolerance)
 
 
 class CandidateLists(NamedTuple):
@@ -202,12 +185,12 @@ class NearestK:
         Which neighbors count.
     tolerance : float
         Distances that differ by less, relatively, are tied.
-    bound : ErrorBounded
-        Error bound of the distances. Read when candidates are selected, after all columns were summed.
+    exact : bool
+        Whether distances are exact (:class:`ErrorBound`).
     """
 
-    def __init__(self, layout: Layout, among: Neighborhood, tolerance: float, bound: ErrorBounded) -> None:
-        self._layout, self._tolerance, self._bound = layout, tolerance, bound
+    def __init__(self, layout: Layout, among: Neighborhood, tolerance: float, exact: bool) -> None:
+        self._layout, self._tolerance, self._exact = layout, tolerance, exact
         self.pooled, self._metric = among.pooled, METRICS[among.metric]
         self.n_slots = 2 if among.pooled else layout.n_classes
         self.uniform = among.rank_decay is None
@@ -221,25 +204,26 @@ class NearestK:
     @property
     def needs_exact(self) -> bool:
         """Whether exact distances of uncertain candidates are needed."""
-        return not self._bound.exact or not self.uniform
+        return not self._exact or not self.uniform
 
     @property
     def tie_sharing(self) -> TieSharing:
         """How the weight of a slot is distributed over its candidates."""
         ranks = (float(self.n_ranks), self.rank_weights, self.uniform)
-        euclidean = self._metric == nearest.EUCLIDEAN
-        return TieSharing(self._layout.sample_weight, *ranks, self._bound.exact, euclidean, self._tolerance)
+        of_metric = self._metric.rooted, self._tolerance
+        return TieSharing(self._layout.sample_weight, *ranks, self._exact, *of_metric)
 
     @property
     def list_bytes(self) -> float:
         """Bytes of the candidate lists of all rows."""
         return 8.0 * self._layout.n_rows * self.n_slots * self._capacity
 
-    @property
-    def _bounds(self) -> tuple[NDArray[np.float64], float, float]:
-        return error_bounds(self._bound, self._metric, self._tolerance)
+    def _bounds(self, bound: ErrorBound) -> tuple[NDArray[np.float64], float, float]:
+        return bound.with_ties(self._metric.tolerance_of_sums(self._tolerance))
 
-    def from_all_distances(self, D: NDArray[np.uint32], anchors: NDArray[np.int64]) -> Iterator[Neighbors]:
+    def from_all_distances(
+        self, D: NDArray[np.uint32], anchors: NDArray[np.int64], bound: ErrorBound
+    ) -> Iterator[Neighbors]:
         """Yield the candidates of some anchors at a time from the masked distances of all pairs."""
         most = max(64, int(limits.portion_bytes / (24.0 * self._layout.n_rows)))
         for start, end in even_ranges(anchors.size, -(-anchors.size // most)):
@@ -247,13 +231,13 @@ class NearestK:
             # Rows of D in the order of the anchors, copied unless they are consecutive.
             whole = chosen.size and chosen[-1] - chosen[0] + 1 == chosen.size
             rows = D[chosen[0] : chosen[-1] + 1] if whole else _copied_rows(D, chosen)
-            yield self.candidates(rows, chosen)
+            yield self.candidates(rows, chosen, bound)
 
-    def candidates(self, D: NDArray[np.uint32], anchors: NDArray[np.int64]) -> Neighbors:
+    def candidates(self, D: NDArray[np.uint32], anchors: NDArray[np.int64], bound: ErrorBound) -> Neighbors:
         """Return the candidates of the anchors from their masked distances to all rows."""
         layout = self._layout
         found = Neighbors.empty(anchors, self.n_slots, 0)
-        bounds = self._bounds
+        bounds = self._bounds(bound)
 
         def work(a: int, b: int) -> NDArray[np.int64]:
             return candidates.find_candidates(
@@ -268,7 +252,7 @@ class NearestK:
                 self.pooled,
                 float(self.n_ranks),
                 self.uniform,
-                self._bound.as_float,
+                bound.as_float,
                 *bounds,
                 found.start,
                 found.count,
@@ -332,13 +316,13 @@ class NearestK:
         return n_available(self._layout, self.pooled)
 
     def from_lists(
-        self, lists: CandidateLists, anchors: NDArray[np.int64]
+        self, lists: CandidateLists, anchors: NDArray[np.int64], bound: ErrorBound
     ) -> tuple[Neighbors, NDArray[np.int64]]:
         """Return the candidates of the anchors, and the anchors whose lists are too short for their ties."""
         layout = self._layout
         found = Neighbors.empty(anchors, self.n_slots, anchors.size * self.n_slots * self._capacity)
         short = np.zeros(anchors.size, dtype=bool)
-        bounds = self._bounds
+        bounds = self._bounds(bound)
         available = self._available
 
         def work(a: int, b: int) -> None:
@@ -352,7 +336,7 @@ class NearestK:
                 layout.has_sample_weight,
                 float(self.n_ranks),
                 self.uniform,
-                self._bound.as_float,
+                bound.as_float,
                 *bounds,
                 found.start,
                 found.count,

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from .._kernels import distances, packing
 from .columns import Columns
-from .distances import ErrorBound
+from .distances import DenseDistances
 from .limits import limits
+from .neighbors import ErrorBound
 from .threads import even_ranges, run_all
 
 #: Largest number of steps of the grid; even, so that half of the largest range is a grid point.
@@ -55,6 +56,15 @@ class Planes:
                 groups.append((which[a:b] - start, bounds[:, a:b]))
         return Planes(groups)
 
+    def part(self, part: int, n_parts: int) -> Planes:
+        """Return one of several parts of the columns."""
+        groups = []
+        for which, bounds in self.groups:
+            a, b = _borders(which.size, part, n_parts)
+            if b > a:
+                groups.append((which[a:b], bounds[:, a:b]))
+        return Planes(groups)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -68,6 +78,22 @@ class Plan:
     #: Scaled units per step, and steps per unit of a bit.
     step: float
     unit: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether distances are exact, so that ties are equal integers: there are bit planes only."""
+        return self.grid.size == 0
+
+    def too_coarse(self, spans: NDArray[np.float64]) -> bool:
+        """Return whether the grid is too coarse for most columns, because others have much wider ranges."""
+        on_grid = spans[self.grid]
+        return not self.exact and bool(on_grid.mean() < _COARSE * on_grid.max())
+
+    def describe(self) -> dict[str, Any]:
+        """Return the choices that were made, for ``execution_``."""
+        on_planes = self.single.n_columns + self.double.n_columns
+        parts = [name for name, n in (("grid", self.grid.size), ("bit planes", on_planes)) if n]
+        return {"distances": " and ".join(parts), "n_bit_plane_features": on_planes}
 
     def of_columns(self, start: int, end: int) -> Plan:
         """Return the plan for adjacent columns, numbered from the first of them."""
@@ -87,38 +113,22 @@ class Piece:
     n_single: int
 
 
-class QuantizedDistances:
+class QuantizedDistances(DenseDistances):
     """Manhattan distances between rows of a table, as integer numbers of steps.
 
     Parameters
     ----------
-    columns : Columns
-        The table.
-    position : (n_rows,) int64
-        The row of the table at each row of the layout, or −1.
-    tolerance : float
-        Relative difference below which distances are tied.
-    n_threads : int
-        Number of threads.
-    plan : Plan or None
-        How columns are quantized; None: by :func:`plan_columns`.
+    columns, position, n_threads
+        As in :class:`.distances.DenseDistances`.
+    plan : Plan
+        How columns are quantized.
     """
 
     as_float = False
+    squares = False
 
-    def __init__(
-        self,
-        columns: Columns,
-        position: NDArray[np.int64],
-        tolerance: float,
-        n_threads: int,
-        plan: Plan | None = None,
-    ) -> None:
-        self._columns = columns
-        self._position = position
-        self._n_threads = n_threads
-        if plan is None:
-            plan = plan_columns(columns, *find_levels(columns, n_threads), tolerance)
+    def __init__(self, columns: Columns, position: NDArray[np.int64], n_threads: int, plan: Plan) -> None:
+        super().__init__(columns, position, n_threads)
         self.plan = plan
         self._single, self._double, self._grid = plan.single, plan.double, plan.grid
         #: Scaled units per step.
@@ -126,48 +136,31 @@ class QuantizedDistances:
         self._rounding_errors = np.zeros(position.size)
 
     @property
+    def exact(self) -> bool:
+        """Whether distances are exact, so that ties are equal integers."""
+        return self.plan.exact
+
+    @property
     def error_terms(self) -> NDArray[np.float64]:
-        """Terms of :meth:`error_bound` over the pieces so far.
+        """Terms of :meth:`bound_of` over the pieces so far.
 
         They add up over columns, to the same bits in any order.
         """
-        moved = np.ceil(self._rounding_errors * _ERROR_PARTS) / _ERROR_PARTS
-        return np.append(moved, (self._grid.size, self._single.n_columns))
+        errors = np.ceil(self._rounding_errors * _ERROR_PARTS) / _ERROR_PARTS
+        return np.append(errors, (self._grid.size, self._single.n_columns))
+
+    def error_bound(self) -> ErrorBound:
+        """Return the error bound of the keys, after all columns were added."""
+        return _bound(self._rounding_errors, self._grid.size, self._single.n_columns, self._columns.dtype)
 
     @classmethod
-    def error_bound(cls, error_terms: NDArray[np.float64], dtype: np.dtype[Any]) -> ErrorBound:
+    def bound_of(cls, error_terms: NDArray[np.float64], dtype: np.dtype[Any]) -> ErrorBound:
         """Return the error bound of distances over all columns, from the sum of their error terms."""
-        moved, n_grid, n_single = error_terms[:-2], int(error_terms[-2]), int(error_terms[-1])
-        return ErrorBound(cls.as_float, n_grid == 0, _off(moved, n_grid, dtype), _relative(n_grid, n_single))
-
-    @property
-    def exact(self) -> bool:
-        """Whether distances are exact, so that ties are equal integers: there are bit planes only."""
-        return self._grid.size == 0
-
-    @property
-    def too_coarse(self) -> bool:
-        """Whether the grid is too coarse for most columns, because others have much wider ranges."""
-        if self.exact:
-            return False
-        spans = self._columns.spans[self._grid]
-        return bool(spans.mean() < _COARSE * spans.max())
-
-    @property
-    def relative(self) -> float:
-        """Relative error bound: levels are equally spaced up to the tolerance only."""
-        return _relative(self._grid.size, self._single.n_columns)
-
-    @property
-    def off(self) -> NDArray[np.float64]:
-        """Absolute error bound of the distances of each row in steps, after all columns were added."""
-        return _off(self._rounding_errors, self._grid.size, self._columns.dtype)
+        return _bound(error_terms[:-2], int(error_terms[-2]), int(error_terms[-1]), dtype)
 
     def describe(self) -> dict[str, Any]:
         """Return the choices that were made, for ``execution_``."""
-        on_planes = self._single.n_columns + self._double.n_columns
-        kinds = [name for name, n in (("grid", self._grid.size), ("bit planes", on_planes)) if n]
-        return {"distances": " and ".join(kinds), "n_bit_plane_features": on_planes}
+        return self.plan.describe()
 
     def pieces(self, most_bytes: float) -> list[tuple[int, int]]:
         """Return parts of the columns, (index, number of parts), of about this many bytes each."""
@@ -177,11 +170,8 @@ class QuantizedDistances:
 
     def piece(self, part: int, n_parts: int) -> Piece:
         """Return the columns of one part, quantized."""
-        grid = _part(self._grid, part, n_parts)
-        single, double = (
-            self._planes_of(self._single, part, n_parts),
-            self._planes_of(self._double, part, n_parts),
-        )
+        grid = self._grid[slice(*_borders(self._grid.size, part, n_parts))]
+        single, double = self._single.part(part, n_parts), self._double.part(part, n_parts)
         n_rows = self._position.size
         width = -(-grid.size // distances.GRID_PAD) * distances.GRID_PAD
         # Padding rows may contain anything: their pairs are masked.
@@ -199,11 +189,11 @@ class QuantizedDistances:
         rows: tuple[int, int],
         others: tuple[int, int],
         D: NDArray[np.uint32],
-        E: NDArray[np.uint32],
+        D_transposed: NDArray[np.uint32],
         *,
         add: bool = False,
     ) -> None:
-        """Write (or add) distances of rows to others to D, transposed to E; E is D for the same rows."""
+        """Write (or add) distances of rows to others to D, and transposed; D is both for equal ranges."""
         (i, i_end), (j, j_end) = rows, others
         n_rows, n_columns = i_end - i, j_end - j
         n_tiles = -(-n_rows // distances.TILE) * -(-n_columns // distances.TILE)
@@ -223,7 +213,7 @@ class QuantizedDistances:
                 b,
                 add,
                 D,
-                E,
+                D_transposed,
             )
 
         # More ranges than threads: those below the diagonal are empty.
@@ -259,17 +249,6 @@ class QuantizedDistances:
 
     # Quantization
 
-    def _chunks(self, n: int) -> list[tuple[int, int]]:
-        return _chunks(self._columns, n)
-
-    def _planes_of(self, planes: Planes, part: int, n_parts: int) -> Planes:
-        groups = []
-        for which, bounds in planes.groups:
-            a, b = _borders(which.size, part, n_parts)
-            if b > a:
-                groups.append((which[a:b], bounds[:, a:b]))
-        return Planes(groups)
-
     def _round(self, which: NDArray[np.intp], G: NDArray[np.int16]) -> NDArray[np.uint32]:
         """Round columns to the grid, add up the rounding errors and return the sums of the rows."""
         columns, position = self._columns, self._position
@@ -282,16 +261,16 @@ class QuantizedDistances:
         rows = even_ranges(position.size, n_cuts, multiple=4)
 
         def work(a: int, b: int, r: int, s: int) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
-            sums, moved = np.zeros(position.size, np.uint32), np.zeros(position.size)
+            sums, errors = np.zeros(position.size, np.uint32), np.zeros(position.size)
             array, first = columns.select(which[a:b])
-            packing.round_rows(array, first, position, r, s, low[a:b], per_step[a:b], G, a, sums, moved)
-            return sums, moved
+            packing.round_rows(array, first, position, r, s, low[a:b], per_step[a:b], G, a, sums, errors)
+            return sums, errors
 
         total = np.zeros(position.size, np.uint32)
-        tasks = [(*chunk, *part) for chunk in self._chunks(which.size) for part in rows]
-        for sums, moved in run_all(work, tasks, self._n_threads):
+        tasks = [(*chunk, *part) for chunk in _chunks(self._columns, which.size) for part in rows]
+        for sums, errors in run_all(work, tasks, self._n_threads):
             total += sums
-            self._rounding_errors += moved
+            self._rounding_errors += errors
         return total
 
     def _write_planes(self, planes: Planes, P: NDArray[np.uint64], word: int) -> None:
@@ -311,30 +290,26 @@ class QuantizedDistances:
             n_words = -(-which.size // 64)
             words = [word + i * n_words for i in range(len(bounds))]
             word += len(bounds) * n_words
-            tasks += [(which, bounds, words, a, b) for a, b in self._chunks(which.size)]
+            tasks += [(which, bounds, words, a, b) for a, b in _chunks(self._columns, which.size)]
         run_all(work, tasks, self._n_threads)
 
 
-def _relative(n_grid: int, n_single: int) -> float:
-    return 0.0 if n_grid == 0 or n_single == 0 else UNEQUAL
-
-
-def _off(moved: NDArray[np.float64], n_grid: int, dtype: np.dtype[Any]) -> NDArray[np.float64]:
+def _bound(
+    rounding_errors: NDArray[np.float64], n_grid: int, n_single: int, dtype: np.dtype[Any]
+) -> ErrorBound:
+    """Return the error bound in steps, from the rounding errors of the rows and the numbers of columns."""
     if n_grid == 0:
-        return np.zeros(moved.size)
+        return ErrorBound(False, True, np.zeros(rounding_errors.size), 0.0)
     # Bound on the errors before rounding to the grid.
     slack = _STEPS * 4.0 * float(np.finfo(dtype).eps) * n_grid
-    return 1.001 * (moved + moved.max()) + 2.0 * slack
+    absolute = 1.001 * (rounding_errors + rounding_errors.max()) + 2.0 * slack
+    # Levels are equally spaced up to the tolerance only.
+    return ErrorBound(False, False, absolute, 0.0 if n_single == 0 else UNEQUAL)
 
 
 def _borders(n: int, part: int, n_parts: int) -> tuple[int, int]:
     blocks = -(-n // 64)
     return min(n, blocks * part // n_parts * 64), min(n, blocks * (part + 1) // n_parts * 64)
-
-
-def _part(which: NDArray[np.intp], part: int, n_parts: int) -> NDArray[np.intp]:
-    a, b = _borders(which.size, part, n_parts)
-    return which[a:b]
 
 
 def _chunks(columns: Columns, n: int, multiple: int = 64) -> list[tuple[int, int]]:

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import distances as distances_kernels
-from .._kernels import nearest, packing
+from .._kernels import packing
 from .columns import Columns
-from .distances import Distances, ProductDistances, Range, TileDistances
+from .distances import Distances, FloatDistances, ProductDistances, Range, TileDistances
 from .layout import Packed
 from .limits import limits
+from .metrics import METRICS, Metric
 from .missing_pairs import ExpectedDistances
 from .neighbors import (
-    METRICS,
     CandidateLists,
     NearestK,
     Neighborhood,
@@ -32,31 +32,8 @@ from .neighbors import (
     padded_columns,
     work_ranges,
 )
-from .quantized import Plan, QuantizedDistances
-from .threads import even_ranges, run_all
-
-
-def exact_distances(
-    columns: Columns,
-    position: NDArray[np.int64],
-    found: Neighbors,
-    metric: int,
-    ranges: list[tuple[int, int]] | None = None,
-    n_threads: int = 1,
-) -> NDArray[np.float64]:
-    """Return exact distances of the uncertain candidates over the columns; Euclidean ones squared."""
-    exact = np.zeros(found.rows.size)
-    lists = found.start, found.count, found.sure, found.rows, exact
-    for array, first, which in columns.blocks():
-        block = (array, first, columns.distance_factors[which], metric, position, found.anchors)
-
-        def measure(a: int, b: int, block: tuple[Any, ...] = block) -> None:
-            nearest.add_exact(*block, a, b, *lists)
-
-        run_all(measure, [(0, found.anchors.size)] if ranges is None else ranges, n_threads)
-        del array, block, measure  # free the block before the next is copied
-    return exact
-
+from .quantized import Plan, QuantizedDistances, find_levels, plan_columns
+from .threads import even_ranges
 
 Report = Callable[[], object]
 
@@ -65,24 +42,28 @@ def no_report() -> None:
     """Report nothing."""
 
 
-def choose_distances(table: Packed, metric: int, plan: Callable[[], Plan | None] = lambda: None) -> Distances:
-    """Return the distances that select neighbors of dense rows; expected ones if values are missing.
+#: How the distances that select neighbors of dense rows are computed: quantized by a plan, or in floats.
+DistanceKind = Plan | type[ProductDistances] | type[TileDistances]
 
-    Integers if they are precise enough, otherwise floats. ``plan``: returns how columns are quantized; None:
-    found from the table.
+
+def choose_kind(columns: Columns, metric: Metric, plan: Callable[[], Plan]) -> DistanceKind:
+    """Return the kind of distances that select neighbors: integers if they are precise enough, else floats.
+
+    ``plan``: returns how the columns are quantized.
     """
-    rows = table.columns, table.position
-    distances: Distances
-    if metric == nearest.MANHATTAN:
-        quantized = QuantizedDistances(*rows, table.tie_tolerance, table.n_threads, plan())
-        distances = TileDistances(*rows, table.n_threads) if quantized.too_coarse else quantized
-    elif metric in (nearest.EUCLIDEAN, nearest.SQUARED_EUCLIDEAN):
-        distances = ProductDistances(*rows, table.n_threads)
-    else:
-        raise NotImplementedError(f"metric={metric} has no distances that select neighbors.")
-    if table.missing is None:
-        return distances
-    return ExpectedDistances(distances, table.missing, table.columns, metric != nearest.MANHATTAN)
+    if metric.squares:
+        return ProductDistances
+    quantized = plan()
+    return TileDistances if quantized.too_coarse(columns.spans) else quantized
+
+
+def distances_of_kind(
+    kind: DistanceKind, columns: Columns, position: NDArray[np.int64], n_threads: int
+) -> QuantizedDistances | FloatDistances:
+    """Return the distances between dense rows."""
+    if isinstance(kind, Plan):
+        return QuantizedDistances(columns, position, n_threads, kind)
+    return kind(columns, position, n_threads)
 
 
 class NeighborSearch(ABC):
@@ -99,22 +80,22 @@ class NeighborSearch(ABC):
         Which neighbors count.
     anchors : (n_rows,) bool
         Rows whose neighbors are searched for.
-    distances : Distances
-        Distances that select candidates.
+    exact : bool
+        Whether the distances that select candidates are exact.
     """
 
     def __init__(
-        self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], distances: Distances
+        self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], *, exact: bool
     ) -> None:
-        self._table, self._among, self._anchors, self._distances = table, among, anchors, distances
-        self._metric, self._tolerance = METRICS[among.metric], table.tie_tolerance
+        self._table, self._among, self._anchors = table, among, anchors
+        self._tolerance = table.tie_tolerance
         self._chosen = anchors & table.has_hit
-        self._nearest = NearestK(table, among, self._tolerance, distances)
+        self._nearest = NearestK(table, among, self._tolerance, exact)
         self._order = _search_order(table, anchors, self._nearest)
 
+    @abstractmethod
     def describe(self) -> dict[str, Any]:
         """Return the choices that were made, for ``execution_``."""
-        return self._distances.describe()
 
     @property
     @abstractmethod
@@ -124,10 +105,6 @@ class NeighborSearch(ABC):
     @abstractmethod
     def neighbors(self, report: Report = no_report) -> Iterator[Neighbors]:
         """Yield the neighbors of all anchors that have a hit, some anchors at a time."""
-
-
-#: Function of candidates and ranges of their anchors: exact distances of those that are not certain.
-Measure = Callable[[Neighbors, list[tuple[int, int]]], NDArray[np.float64]]
 
 
 class LocalSearch(NeighborSearch):
@@ -142,32 +119,35 @@ class LocalSearch(NeighborSearch):
 
     Parameters
     ----------
-    table, among, anchors, distances
+    table, among, anchors
         As in :class:`NeighborSearch`.
-    measure : Measure
-        Computes exact distances of candidates.
+    distances : Distances
+        Distances that select candidates.
     """
 
     def __init__(
-        self,
-        table: Packed,
-        among: Neighborhood,
-        anchors: NDArray[np.bool_],
-        distances: Distances,
-        measure: Measure,
+        self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], distances: Distances
     ) -> None:
-        super().__init__(table, among, anchors, distances)
-        self._measure = measure
+        super().__init__(table, among, anchors, exact=distances.exact)
+        self._distances = distances
 
     @classmethod
     def of(cls, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_]) -> Self:
-        """Return a search among dense rows."""
-        metric = METRICS[among.metric]
+        """Return a search among dense rows; by expected distances if values are missing."""
+        columns, n_threads = table.columns, table.n_threads
 
-        def measure(found: Neighbors, ranges: list[tuple[int, int]]) -> NDArray[np.float64]:
-            return exact_distances(table.columns, table.position, found, metric, ranges, table.n_threads)
+        def plan() -> Plan:
+            return plan_columns(columns, *find_levels(columns, n_threads), table.tie_tolerance)
 
-        return cls(table, among, anchors, choose_distances(table, metric), measure)
+        kind = choose_kind(columns, METRICS[among.metric], plan)
+        distances: Distances = distances_of_kind(kind, columns, table.position, n_threads)
+        if table.missing is not None:
+            distances = ExpectedDistances(distances, table.missing, columns)
+        return cls(table, among, anchors, distances)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the choices that were made, for ``execution_``."""
+        return self._distances.describe()
 
     @property
     def n_reports(self) -> int:
@@ -185,7 +165,7 @@ class LocalSearch(NeighborSearch):
         if self._order == "all":
             D = self._all_distances(report)
             self._mask_pairs(D, np.arange(self._table.n_rows), (0, self._table.n_rows))
-            for found in self._nearest.from_all_distances(D, anchors):
+            for found in self._nearest.from_all_distances(D, anchors, self._distances.error_bound()):
                 self._assign_shares(found)
                 yield found
         elif self._order == "bands":
@@ -225,7 +205,7 @@ class LocalSearch(NeighborSearch):
                 distances.fill_rows(piece, rows, D, add=part > 0)
                 del piece
             self._mask_pairs(D, chosen, (0, table.n_rows))
-            found = self._nearest.candidates(D, chosen)
+            found = self._nearest.candidates(D, chosen, distances.error_bound())
             self._assign_shares(found)
             yield found
             report()
@@ -248,18 +228,19 @@ class LocalSearch(NeighborSearch):
         piece = distances.piece(0, 1)
         bands = self._bands
         widest = max(b - a for a, b in bands)
-        D, E = distance_array(widest, widest), distance_array(widest, widest)
+        D, D_transposed = distance_array(widest, widest), distance_array(widest, widest)
         for i, rows in enumerate(bands):
             for others in bands[i:]:
-                mirror = D if rows == others else E
+                mirror = D if rows == others else D_transposed
                 distances.add_tiles(piece, rows, others, D, mirror)
                 self._offer(D, rows, others, lists)
                 if rows != others:
                     self._offer(mirror, others, rows, lists)
                 report()
-        del D, E
+        del D, D_transposed
+        bound = distances.error_bound()
         for start, end in self._nearest.portions(anchors.size):
-            found, short = self._nearest.from_lists(lists, anchors[start:end])
+            found, short = self._nearest.from_lists(lists, anchors[start:end], bound)
             self._assign_shares(found)
             yield found
             if short.size:
@@ -273,17 +254,17 @@ class LocalSearch(NeighborSearch):
         table = self._table
         mask_pairs(table, D, anchors, others)
         available = table.batch_constraint is None or table.within
-        if isinstance(self._distances, ExpectedDistances) and table.has_sample_weight and available:
-            self._distances.set_duplicate_distances(D, anchors, others, table.sample_weight)
+        if table.has_sample_weight and available:
+            inside = (anchors >= others[0]) & (anchors < others[1])
+            own = np.flatnonzero(inside & (table.sample_weight[anchors] > 1.0))
+            D[own, anchors[own] - others[0]] = self._distances.duplicate_keys(anchors[own])
 
     def _assign_shares(self, found: Neighbors) -> None:
         """Distribute the weight of each slot over its candidates, by exact distances if they matter."""
         exact = np.zeros(found.rows.size)
         ranges = work_ranges(found.anchors.size, self._table.n_threads)
         if self._nearest.needs_exact:
-            exact = self._measure(found, ranges)
-            if isinstance(self._distances, ExpectedDistances):
-                self._distances.add_exact(found, exact)
+            exact = self._distances.measure(found, ranges)
         self._nearest.tie_sharing.share(found, exact, ranges, self._table.n_threads)
 
 

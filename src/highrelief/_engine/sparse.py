@@ -17,13 +17,14 @@ from .._kernels import nearest, sparse
 from .._kernels import soft as soft_kernels
 from .cached_property import cached_property
 from .columns import SparseColumns
-from .distances import ProductDistances, Range, TileDistances
+from .distances import Distances, ProductDistances, Range, TileDistances
 from .engine import Engine
 from .layout import SparsePacked, sum_in_order
 from .limits import limits
+from .metrics import METRICS
 from .missing_pairs import MissingCorrection
 from .nearest import NearestPass, SampleMargins, sum_over_anchors
-from .neighbors import METRICS, Neighborhood, Neighbors
+from .neighbors import ErrorBound, Neighborhood, Neighbors
 from .pair_sums import Coefficients, PairSource, PairSums, stored_source
 from .search import LocalSearch, Report, no_report
 from .soft import LocalPairwiseDistances
@@ -112,7 +113,7 @@ class Piece:
     dense: Any
 
 
-class OverlapDistances:
+class OverlapDistances(Distances):
     """Distances from the columns that two rows share; keys are the bits of a float32.
 
     Columns with few zeros are densified, which takes a few times the memory of their stored values, and
@@ -124,7 +125,7 @@ class OverlapDistances:
         The table.
     position : (n_rows,) int
         The row of the table at each row of the layout.
-    squared : bool
+    squares : bool
         Squared Euclidean distances, instead of Manhattan distances.
     n_threads : int
         Number of threads.
@@ -134,36 +135,33 @@ class OverlapDistances:
     exact = False
 
     def __init__(
-        self, columns: SparseColumns, position: NDArray[np.int64], squared: bool, n_threads: int
+        self, columns: SparseColumns, position: NDArray[np.int64], squares: bool, n_threads: int
     ) -> None:
         factors = columns.distance_factors
         dense = np.flatnonzero(columns.counts > limits.dense_share * columns.n_samples)
         self._dense: TileDistances | ProductDistances | None = None
         if dense.size >= limits.min_dense_columns:
-            kind = ProductDistances if squared else TileDistances
+            kind = ProductDistances if squares else TileDistances
             self._dense = kind(columns.densified(dense), position, n_threads)
             factors = factors.copy()
             factors[dense] = 0.0
-        self._table = ScaledTable(columns, position, factors, np.float32)
-        self._squared = squared
-        self._n_threads = n_threads
-        self._sums = self._table.sums(squared=squared)
+        self._columns, self._table = columns, ScaledTable(columns, position, factors, np.float32)
+        self.squares, self._n_threads = squares, n_threads
+        self._sums = self._table.sums(squared=squares)
 
-    @property
-    def off(self) -> NDArray[np.float64]:
-        """Absolute error bound of the distances of each row."""
+    def error_bound(self) -> ErrorBound:
+        """Return the error bound of the keys."""
         # Values are rounded to float32. ``most_values`` bounds the terms of each of the three sums, in
         # float64, and none exceeds the sum of the first two.
         relative = 4.0 * (2.0**-24 + (self._table.most_values + 16.0) * 2.0**-53)
         # Bound on underflow in float32.
         vanished = 2.0**-120 * (1.0 + self._table.most_values)
         own = relative * (self._sums + self._sums.max()) + vanished
-        return own if self._dense is None else own + self._dense.off
-
-    @property
-    def relative(self) -> float:
-        """Relative error bound: sums are rounded to float32."""
-        return 2.0**-23 if self._dense is None else 2.0**-23 + self._dense.relative
+        # Sums are rounded to float32.
+        if self._dense is None:
+            return ErrorBound(self.as_float, self.exact, own, 2.0**-23)
+        dense = self._dense.error_bound()
+        return ErrorBound(self.as_float, self.exact, own + dense.absolute, 2.0**-23 + dense.relative)
 
     def describe(self) -> dict[str, Any]:
         """Return the choices that were made, for ``execution_``."""
@@ -184,16 +182,16 @@ class OverlapDistances:
         rows: Range,
         others: Range,
         D: NDArray[np.uint32],
-        E: NDArray[np.uint32],
+        D_transposed: NDArray[np.uint32],
         *,
         add: bool = False,
     ) -> None:
-        """Write distances of rows to others to D, transposed to E; E is D for the same rows."""
+        """Write distances of rows to others to D, and transposed; D is both for equal ranges."""
         same = rows == others
         if self._dense is not None:
-            self._dense.add_tiles(piece.dense, rows, others, D, E)
+            self._dense.add_tiles(piece.dense, rows, others, D, D_transposed)
         self._fill(piece.table, np.arange(*rows), others, D, only_later=same)
-        out, mirrored = D.view(np.float32), E.view(np.float32)
+        out, mirrored = D.view(np.float32), D_transposed.view(np.float32)
 
         def reflect(a: int, b: int) -> None:
             sparse.mirror(out, a, b, others[1] - others[0], same, mirrored)
@@ -207,6 +205,19 @@ class OverlapDistances:
         if self._dense is not None:
             self._dense.fill_rows(piece.dense, rows, D)
         self._fill(piece.table, rows, (0, self._sums.size), D, only_later=False)
+
+    def measure(self, found: Neighbors, ranges: list[Range]) -> NDArray[np.float64]:
+        """Return exact distances of uncertain candidates, Euclidean ones squared; ``ranges``: of anchors."""
+        exact = np.zeros(found.rows.size)
+        lists = found.start, found.count, found.sure, found.rows, exact
+        metric = nearest.SQUARED_EUCLIDEAN if self.squares else nearest.MANHATTAN
+        rows = *self._columns.rows, self._columns.distance_factors, metric, self._table.position
+
+        def of_anchors(a: int, b: int) -> None:
+            sparse.add_exact(*rows, found.anchors, a, b, *lists)
+
+        run_all(of_anchors, ranges, self._n_threads)
+        return exact
 
     def _fill(
         self,
@@ -227,7 +238,7 @@ class OverlapDistances:
                 *table.arrays,
                 table.position,
                 self._sums,
-                self._squared,
+                self.squares,
                 rows,
                 a,
                 b,
@@ -343,25 +354,6 @@ class SparseWeightedRows:
 # Nearest neighbors of sparse rows
 
 
-def sparse_search(table: SparsePacked, among: Neighborhood, anchors: NDArray[np.bool_]) -> LocalSearch:
-    """Return a search among sparse rows by :class:`OverlapDistances`."""
-    columns, metric = table.columns, METRICS[among.metric]
-    distances = OverlapDistances(columns, table.position, metric != nearest.MANHATTAN, table.n_threads)
-
-    def measure(found: Neighbors, ranges: list[tuple[int, int]]) -> NDArray[np.float64]:
-        exact = np.zeros(found.rows.size)
-        lists = found.start, found.count, found.sure, found.rows, exact
-        of_columns = *columns.rows, columns.distance_factors, metric, table.position, found.anchors
-
-        def of_anchors(a: int, b: int) -> None:
-            sparse.add_exact(*of_columns, a, b, *lists)
-
-        run_all(of_anchors, ranges, table.n_threads)
-        return exact
-
-    return LocalSearch(table, among, anchors, distances, measure)
-
-
 class SparseNearestPass(NearestPass):
     """A pass over the nearest neighbors of sparse rows, whose margins follow from the stored values.
 
@@ -372,18 +364,14 @@ class SparseNearestPass(NearestPass):
     """
 
     def __init__(self, table: SparsePacked, among: Neighborhood, anchors: NDArray[np.bool_]) -> None:
-        super().__init__(table, among, anchors, sparse_search(table, among, anchors))
-        self._columns = table.columns
-        self._squared = METRICS[among.metric] == nearest.SQUARED_EUCLIDEAN
+        metric = METRICS[among.metric]
+        distances = OverlapDistances(table.columns, table.position, metric.squares, table.n_threads)
+        super().__init__(table, among, anchors, LocalSearch(table, among, anchors, distances))
+        self._columns, self._metric = table.columns, metric
         self._n_neighbors = min(among.n_neighbors, table.n_samples)
         # Integer coefficients if all neighbors have the same share: sums of counts are then exact.
         self._unit = float(self._n_neighbors)
         self._coefficients = self._slot_factors * self._unit
-
-    @property
-    def _column_factors(self) -> NDArray[np.float64]:
-        factors = self._columns.factors
-        return factors**2 if self._squared else factors
 
     def sums(self, report: Report = no_report, *, with_squares: bool = True) -> NDArray[np.float64]:
         """Return Σ s·z over the anchors, s their weights; ``with_squares`` also Σ s²z and Σ s²z²."""
@@ -397,7 +385,7 @@ class SparseNearestPass(NearestPass):
                 sparse.margins(*of_anchors, out)
 
             total += sum_over_anchors(table, neighbors.anchors.size, n_listed, shape, add, table.n_threads)
-        factors = self._column_factors
+        factors = self._metric.margin_factors(self._columns.factors)
         total[:2] *= factors
         total[2:] *= factors**2
         total[:2] /= self._unit
@@ -408,7 +396,7 @@ class SparseNearestPass(NearestPass):
         """Return Σ_j w_j·z_j of every sample; 0 if it is no anchor."""
         table = self._table
         out = np.zeros(table.n_samples)
-        weights = w * self._column_factors / self._unit
+        weights = w * self._metric.margin_factors(self._columns.factors) / self._unit
         for neighbors in self._search.neighbors():
 
             def add(a: int, b: int, found: Neighbors = neighbors) -> None:
@@ -427,7 +415,7 @@ class SparseNearestPass(NearestPass):
         """Return the arguments of the kernels for anchors a … b; ``of_rows``: classes, perhaps weights."""
         return (
             *self._columns.rows_from_origin,
-            self._squared,
+            self._metric.squares_margins,
             self._table.position,
             found.anchors,
             a,

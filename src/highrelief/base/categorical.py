@@ -11,6 +11,7 @@ from scipy import sparse
 
 from .._dask.collections import gathered
 from .._engine.categories import MISSING, Encoding, level_codes
+from .._engine.metrics import METRICS
 from .training_data import Samples
 from .validation import ValidationMixin, check_array, check_X_y, is_dask_backed, refuse_dask, validate_data
 
@@ -44,7 +45,8 @@ class CategoricalFeaturesMixin(ValidationMixin):
 
     @property
     def _squares_differences(self) -> bool:
-        return getattr(self, "metric", "manhattan") != "manhattan"
+        metric = getattr(self, "metric", None)  # not validated yet
+        return isinstance(metric, str) and metric in METRICS and METRICS[metric].squares
 
     def _validate_samples(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> Samples:
         if self.categorical_features is None:

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._engine.distances import merge_ties
 from .._engine.hyperplanes import ClassHyperplanes
+from .._engine.metrics import merge_ties
 from .._engine.parameters import constraints, count, number
 from ..base.validation import FLOAT_TYPES, ValidationMixin, refuse_dask, validate_data
 

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._dask.collections import is_dask_table
 from .._engine.class_distances import ClassDistances
-from .._engine.distances import merge_ties, tie_tolerance
 from .._engine.engine import Engine
+from .._engine.metrics import merge_ties, tie_tolerance
 from .._engine.parameters import constraints, number, one_of, optional, positive_or
 from .._solvers.fixed_point import simplex_positive_part, simplex_projection, unit_positive_part
 from ..base.folds import check_folds, has_misses, usable_folds

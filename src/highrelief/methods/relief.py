@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from .._engine.engine import Engine
-from .._engine.neighbors import METRICS, Neighborhood
+from .._engine.metrics import METRICS
+from .._engine.neighbors import Neighborhood
 from .._engine.parameters import check_count, constraints, count, number, one_of, optional, random_generator
 from ..base.categorical import CategoricalFeaturesMixin
 from ..base.progress import watched, with_callbacks
@@ -153,7 +154,7 @@ class _NearestWeighter(FeatureWeighter):
     def _largest_range(self, dtype: np.dtype[Any]) -> float:
         # Distances are computed in units in which they can be squared. Weights are squared differences with
         # "sqeuclidean", and the variance of sampled anchors squares them again.
-        if self._draws_anchors or self.metric == "sqeuclidean":
+        if self._draws_anchors or METRICS[self.metric].squares_margins:
             return super()._largest_range(dtype)
         return 1e30 if dtype == np.float32 else 1e290
 

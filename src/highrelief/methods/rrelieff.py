@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._engine.batches import BatchConstraint
+from .._engine.metrics import METRICS
 from .._engine.nearest import TargetDifferences
-from .._engine.neighbors import METRICS, Neighborhood
+from .._engine.neighbors import Neighborhood
 from .._engine.parameters import check_count, constraints, count, number, one_of, random_generator
 from ..base.categorical import CategoricalFeaturesMixin
 from ..base.progress import watched, with_callbacks

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from .._engine.distances import tie_tolerance
+from .._engine.metrics import tie_tolerance
 from .._engine.parameters import constraints, count, one_of, random_generator
 from .._engine.threads import even_ranges, n_pieces, run_all
 from .._kernels.simba import climb
