@@ -202,7 +202,7 @@ def _use_blocks(table: Packed) -> None:
 
 def _use_positive_margins(table: Packed) -> None:
     """Call what only larger tall tables lead to."""
-    passes = LocalPairwiseDistances(table, memory=2.0**30)
+    passes = LocalPairwiseDistances.of(table, memory=2.0**30)
     low = np.zeros((table.n_classes, table.n_rows), table.dtype)
     by = Coefficients(inverse_width(1.0, table.dtype), low, np.ones_like(low))
     PositiveMargins(table, WeightedRows(table)).sums(passes.under(np.ones(table.n_features)).tiles(), by)

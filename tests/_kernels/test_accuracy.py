@@ -379,7 +379,7 @@ class TestWidth:
         rng = np.random.default_rng(0)
         order = rng.permutation(1500)
         w = rng.random(9)
-        pairs = LocalPairwiseDistances(packed_table(X, y), 2.0**30).under(w)
+        pairs = LocalPairwiseDistances.of(packed_table(X, y), 2.0**30).under(w)
         exact = pairs.width_for_perplexity(0.5, n_anchors=1500)
         ours = local_rows(X, y).width_for_perplexity(w, 0.5)
         assert ours != exact

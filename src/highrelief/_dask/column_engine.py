@@ -22,7 +22,7 @@ from .._engine.columns import CenteredColumns, Columns
 from .._engine.distances import FloatDistances, exact_distances
 from .._engine.engine import Engine
 from .._engine.labelings import Pairs, RelabeledRows, added_distances, summed_pairs
-from .._engine.layout import Layout, Packed
+from .._engine.layout import DenseTable, Layout, Packed
 from .._engine.metrics import METRICS
 from .._engine.missing_pairs import MissingCorrection
 from .._engine.nearest import NearestPass, NeighborMargins, SampleMargins, mean_gaps
@@ -38,9 +38,9 @@ from .._engine.neighbors import (
 from .._engine.pair_sums import (
     Coefficients,
     PairSource,
-    PairSums,
     WeightedBlocks,
     fill_from_minima,
+    parts_of_tiles,
     stored_source,
     sums_of_products,
     tile_parts,
@@ -82,7 +82,7 @@ from .scheduler import (
     sum_arrays,
     worker_threads,
 )
-from .table import DaskPacked, DaskTable, TableBlocks
+from .table import DaskPacked, TableBlocks
 
 
 class LayoutSpec(NamedTuple):
@@ -167,16 +167,14 @@ class ColumnBlocks(TableBlocks):
 
     Parameters
     ----------
-    source : DaskTable
+    table : DaskPacked
         The table, in blocks of columns.
-    table : Packed
-        Its layout and metadata.
     """
 
     pinned = True
 
-    def __init__(self, source: DaskTable, table: Packed) -> None:
-        super().__init__(source, table)
+    def __init__(self, table: DaskPacked) -> None:
+        super().__init__(table)
         unit = table.columns.distance_unit
         sample_weight = table.input_sample_weight if table.has_sample_weight else None
         self.layout = LayoutSpec(table.input_codes, table.n_classes, sample_weight, table.class_weights, unit)
@@ -200,7 +198,6 @@ class ColumnBlocks(TableBlocks):
     def _persisted(self) -> list[Delayed]:
         """The layout, and the blocks."""
         ranges = self.table.ranges
-        assert ranges is not None
         layout = self.executor.broadcast(self.layout)
         values = [layout]
         self.executor.locate(self.source.blocks)
@@ -289,7 +286,7 @@ class ColumnSearch(NeighborSearch):
     """A search for the nearest neighbors of the anchors on the workers that have the columns."""
 
     def __init__(
-        self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], blocks: ColumnBlocks
+        self, table: DaskPacked, among: Neighborhood, anchors: NDArray[np.bool_], blocks: ColumnBlocks
     ) -> None:
         def plan() -> Plan:
             return plan_columns(table.columns, *blocks.levels, table.tie_tolerance)
@@ -470,7 +467,7 @@ class ColumnNearestPass(NearestPass):
     _search: ColumnSearch
 
     def __init__(
-        self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], blocks: ColumnBlocks
+        self, table: DaskPacked, among: Neighborhood, anchors: NDArray[np.bool_], blocks: ColumnBlocks
     ) -> None:
         self._blocks = blocks
         super().__init__(table, among, anchors, ColumnSearch(table, among, anchors, blocks))
@@ -560,7 +557,7 @@ class ColumnPairwiseDistances(PairwiseDistances["ColumnWeightedPairs"]):
 
     Parameters
     ----------
-    table : Packed
+    table : DaskPacked
         Layout and metadata of the rows.
     memory : float
         Bytes for stored distances, on a worker and on the client.
@@ -570,8 +567,8 @@ class ColumnPairwiseDistances(PairwiseDistances["ColumnWeightedPairs"]):
 
     stored = True
 
-    def __init__(self, table: Packed, memory: float, blocks: ColumnBlocks) -> None:
-        super().__init__(table)
+    def __init__(self, table: DaskPacked, memory: float, blocks: ColumnBlocks) -> None:
+        super().__init__(table, MissingCorrection.of(table))
         size = table.pair_bytes(table.dtype.itemsize)
         if size > memory:
             raise MemoryError(
@@ -678,7 +675,7 @@ class ColumnWeightedPairs(WeightedPairs):
         return np.concatenate(executor.compute(tasks))
 
     def margin_columns(
-        self, by: Coefficients, features: NDArray[np.int64], table: Packed, correction: MissingCorrection
+        self, by: Coefficients, features: NDArray[np.int64], table: DenseTable, correction: MissingCorrection
     ) -> NDArray[np.float64]:
         """Return Σ_i coefficient·|x_n − x_i| of every row for some features, gathered on the client."""
         return margin_columns(self.table, self._distances_to(), by, features, table, correction)
@@ -691,11 +688,6 @@ class ColumnWeightedPairs(WeightedPairs):
     def _distances_to(self) -> DistanceColumns:
         source, tiles = self._distances.gathered(self.w)
         return partial(distance_columns, self.table, self.correction, source, tiles, True)
-
-
-def summed_differences(blocks: ColumnBlocks, pairs: PairSums) -> NDArray[np.float64]:
-    """Return Σ over pairs of coefficient·|x − x'|; coefficients on the client, sums on the workers."""
-    return blocks.joined(_sums_of_products, shared=(pairs.tiles, pairs.row_totals))
 
 
 # Tasks
@@ -805,7 +797,9 @@ class ColumnActiveSetMargins(ActiveSetMargins):
         As in :class:`ColumnPairwiseDistances`.
     """
 
-    def __init__(self, table: Packed, memory: float, blocks: ColumnBlocks) -> None:
+    table: DaskPacked
+
+    def __init__(self, table: DaskPacked, memory: float, blocks: ColumnBlocks) -> None:
         self._memory, self._blocks = memory, blocks
         size = table.pair_bytes(table.dtype.itemsize)
         # Distances, coefficients, and a copy of the coefficients to send.
@@ -815,13 +809,13 @@ class ColumnActiveSetMargins(ActiveSetMargins):
 
     def _under(self, w: NDArray[np.float64]) -> ActivePairs:
         table, w = self._active(w)
-        if table is self.table:
+        if table is None:
             self._gathered, self._distances = None, self._whole()
             whole = self._distances.under(w)
             return ActivePairs(whole, exact_sums(whole))
         self._distances = None
         if self._gathered is None or self._gathered.table is not table:
-            self._gathered = LocalPairwiseDistances(table, self._memory)
+            self._gathered = LocalPairwiseDistances.of(table, self._memory)
         pairs = self._gathered.under(w)
         return ActivePairs(pairs, partial(self._summed, pairs))
 
@@ -833,8 +827,9 @@ class ColumnActiveSetMargins(ActiveSetMargins):
 
     def _summed(self, pairs: LocalWeightedPairs, by: Coefficients, threshold: float) -> BoundedSums:
         """Return the sums of all features; distances are on the client, and so are their coefficients."""
-        coefficients = PairSums(self.table, pairs.tiles().copy(), by, self.correction)
-        return BoundedSums.exact_of(summed_differences(self._blocks, coefficients))
+        tiles = pairs.tiles().copy()
+        row_totals = to_coefficients(self.table, tiles, by, parts_of_tiles(self.table))
+        return BoundedSums.exact_of(self._blocks.joined(_sums_of_products, shared=(tiles, row_totals)))
 
 
 # Margins under many labelings: distances are summed over all workers once; neighbor lists and coefficients of
@@ -843,7 +838,7 @@ class ColumnActiveSetMargins(ActiveSetMargins):
 
 
 def relabeled_rows(
-    table: Packed, among: Neighborhood, class_weights: NDArray[np.float64] | None, blocks: ColumnBlocks
+    table: DaskPacked, among: Neighborhood, class_weights: NDArray[np.float64] | None, blocks: ColumnBlocks
 ) -> RelabeledRows:
     """Return rows, whose columns are on workers, under many labelings."""
 
@@ -934,9 +929,11 @@ def _combined(block: ColumnBlock, weights: NDArray[np.float64]) -> NDArray[np.fl
 class ColumnEngine(Engine):
     """Rows of a table whose columns are on workers; parameters as in :class:`.Engine`."""
 
+    _table: DaskPacked
+
     def __init__(self, table: DaskPacked, memory: float) -> None:
         super().__init__(table, memory)
-        self._blocks = ColumnBlocks(table.source, table)
+        self._blocks = ColumnBlocks(table)
 
     def _backend_execution(self) -> dict[str, Any]:
         return self._blocks.source.execution()

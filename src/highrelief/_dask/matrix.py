@@ -8,6 +8,7 @@ are concatenated.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
@@ -23,7 +24,7 @@ from .scheduler import Executor, sum_arrays
 from .table import Bounds, gather_columns, take_columns
 
 
-class BlockMatrix:
+class BlockMatrix(ABC):
     """A matrix in blocks along one axis.
 
     Parameters
@@ -78,9 +79,9 @@ class BlockMatrix:
     def __abs__(self) -> Self:
         return self._mapped(np.abs, self.shape[1 - self.axis])
 
+    @abstractmethod
     def gram(self) -> NDArray[np.float64]:
         """Return the scalar products of all rows, (n_rows, n_rows)."""
-        raise NotImplementedError
 
     def _mapped(self, function: Callable[..., NDArray[Any]], length: int, *arguments: Any) -> Self:
         """Return the matrix of the results of a function; ``length``: of the other axis."""

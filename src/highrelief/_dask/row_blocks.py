@@ -254,7 +254,6 @@ class RowBlocks(TableBlocks):
     def blocks(self) -> list[Delayed]:
         """All blocks, persisted."""
         table, ranges = self.table, self.table.ranges
-        assert ranges is not None
         sample_weight = None
         if table.has_sample_weight:
             sample_weight = table.input_sample_weight

@@ -24,11 +24,11 @@ from .._engine.active_set import ActivePairs, ActiveSetMargins, exact_sums
 from .._engine.cached_property import cached_property
 from .._engine.columns import Columns
 from .._engine.engine import Engine
-from .._engine.layout import Layout, Packed
+from .._engine.layout import DenseTable, Layout, Packed
 from .._engine.limits import limits
 from .._engine.metrics import METRICS
 from .._engine.missing_pairs import MissingCorrection
-from .._engine.nearest import NearestPass, NeighborMargins, SampleMargins, mean_gaps
+from .._engine.nearest import NearestPass, SampleMargins, mean_gaps
 from .._engine.neighbors import HITS, MISSES, Neighborhood, Neighbors
 from .._engine.pair_sums import Coefficients, PairSource, WeightedRows
 from .._engine.quantized import Plan, find_levels, plan_columns
@@ -373,7 +373,7 @@ class RowSearch(NeighborSearch):
     """A search for the nearest neighbors of the anchors, by pairs of blocks of rows."""
 
     def __init__(
-        self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], blocks: RowBlocks
+        self, table: DaskPacked, among: Neighborhood, anchors: NDArray[np.bool_], blocks: RowBlocks
     ) -> None:
         def plan() -> Plan:
             is_other, is_middle = blocks.sum_blocks(_levels) > 0
@@ -469,12 +469,12 @@ class RowNearestPass(NearestPass):
     _search: RowSearch
 
     def __init__(
-        self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], blocks: RowBlocks
+        self, table: DaskPacked, among: Neighborhood, anchors: NDArray[np.bool_], blocks: RowBlocks
     ) -> None:
         self._blocks = blocks
         super().__init__(table, among, anchors, RowSearch(table, among, anchors, blocks))
-        # The client has no rows, but the factors of their columns.
-        self._local = NeighborMargins(table, table.columns, among)
+        self._metric = METRICS[among.metric]
+        self._column_factors = self._metric.margin_factors(table.columns.factors)
 
     def sums(self, report: Report = no_report, *, with_squares: bool = True) -> NDArray[np.float64]:
         """Return Σ s·z over the anchors, z = E|x − miss| − E|x − hit|; with squares also Σ s²z and Σ s²z².
@@ -485,7 +485,7 @@ class RowNearestPass(NearestPass):
         tasks = self._moment_tasks if with_squares else self._sum_tasks
         total = self._blocks.executor.reduce(lambda: tasks(lists), sum_arrays)
         report()
-        factors = self._local.column_factors
+        factors = self._column_factors
         total[:2] *= factors
         if with_squares:
             total[2] *= factors**2
@@ -493,7 +493,7 @@ class RowNearestPass(NearestPass):
 
     def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Σ_j w_j·(E|x − miss| − E|x − hit|)_j of every sample; 0 if it is no anchor."""
-        lists, weights = self._search.lists(), self._local.column_factors * w
+        lists, weights = self._search.lists(), self._column_factors * w
         return np.concatenate(
             self._blocks.executor.compute(lambda: self._margin_tasks(lists, weighted_margins, weights))
         )
@@ -507,7 +507,7 @@ class RowNearestPass(NearestPass):
         """
         table, executor = self._table, self._blocks.executor
         lists = self._search.lists()
-        factors = self._local.column_factors
+        factors = self._column_factors
         tasks = []
         # The factors of hits are negative: their own rows are positive.
         for slot, sign in [(HITS, -1.0), (MISSES, 1.0)] if apart else [(None, 1.0)]:
@@ -530,7 +530,7 @@ class RowNearestPass(NearestPass):
         return MarginSpec(
             self._slot_factors,
             self._class_weights,
-            METRICS[self._among.metric].squares_margins,
+            self._metric.squares_margins,
             n_features,
             used,
             lists.search,
@@ -771,7 +771,7 @@ class RowPairwiseDistances(PairwiseDistances["RowWeightedPairs"]):
 
     Parameters
     ----------
-    table : Packed
+    table : DaskPacked
         Layout and metadata of the rows.
     memory : float
         Bytes that a worker may use for distances of anchors.
@@ -781,8 +781,8 @@ class RowPairwiseDistances(PairwiseDistances["RowWeightedPairs"]):
 
     stored = False
 
-    def __init__(self, table: Packed, memory: float, blocks: RowBlocks) -> None:
-        super().__init__(table)
+    def __init__(self, table: DaskPacked, memory: float, blocks: RowBlocks) -> None:
+        super().__init__(table, MissingCorrection.of(table))
         self.memory, self.blocks = memory, blocks
 
     def _weighted(self, w: NDArray[np.float64]) -> RowWeightedPairs:
@@ -822,7 +822,7 @@ class RowWeightedPairs(WeightedPairs):
         return self.blocks.sum_pairs(_differences, shared=self._sample_coefficients(by))
 
     def margin_columns(
-        self, by: Coefficients, features: NDArray[np.int64], table: Packed, correction: MissingCorrection
+        self, by: Coefficients, features: NDArray[np.int64], table: DenseTable, correction: MissingCorrection
     ) -> NDArray[np.float64]:
         """Return Σ_i coefficient·|x_n − x_i| of every row for some features; workers scale the columns."""
         shared = self._sample_coefficients(by), features
@@ -909,7 +909,7 @@ class RowActiveSetMargins(ActiveSetMargins):
         As in :class:`RowPairwiseDistances`.
     """
 
-    def __init__(self, table: Packed, memory: float, blocks: RowBlocks) -> None:
+    def __init__(self, table: DaskPacked, memory: float, blocks: RowBlocks) -> None:
         super().__init__(table, stored=False, copied=0.0)
         self._distances = RowPairwiseDistances(table, memory, blocks)
 
@@ -924,9 +924,11 @@ class RowActiveSetMargins(ActiveSetMargins):
 class RowEngine(Engine):
     """Rows of a Dask-backed table in a partition by rows; parameters as in :class:`.Engine`."""
 
+    _table: DaskPacked
+
     def __init__(self, table: DaskPacked, memory: float) -> None:
         super().__init__(table, memory)
-        self._blocks = RowBlocks(table.source, table)
+        self._blocks = RowBlocks(table)
 
     def _backend_execution(self) -> dict[str, Any]:
         return self._blocks.source.execution()

@@ -8,12 +8,12 @@ table that an engine starts from, and :class:`TableBlocks` runs functions on eve
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import accumulate, pairwise
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 import dask
 import numpy as np
@@ -22,8 +22,8 @@ from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
 from .._engine.cached_property import cached_property
-from .._engine.columns import Columns
-from .._engine.layout import Packed
+from .._engine.columns import Columns, ColumnStatistics
+from .._engine.layout import DenseTable, Packed
 from .._engine.limits import limits
 from .._engine.memory import memory_budget
 from .._engine.quantized import find_levels
@@ -209,19 +209,17 @@ class DaskTable:
         indices = np.flatnonzero(rows) if rows.dtype == bool else rows
         return DaskTable(self.array[indices], self.executor, self.partition)
 
-    def persisted(self) -> DaskTable:
-        """Return the table with its blocks stored on the workers, so that subsets are not read again."""
+    def persist(self) -> None:
+        """Store the blocks on the workers, and read subsets from them instead of from the source again."""
         if not self.executor.is_distributed:
-            return self
+            return
         n, d = self.shape
         by_columns = self.partition == "columns"
         parts = [
             from_delayed(block, (n, b - a) if by_columns else (b - a, d), self.dtype)
             for block, (a, b) in zip(self.blocks, self.bounds, strict=True)
         ]
-        table = copy(self)
-        table.array = concatenate(parts, axis=int(by_columns))
-        return table
+        self.array = concatenate(parts, axis=int(by_columns))
 
     def with_permuted_rows(self, fixed: NDArray[np.bool_], permutation: NDArray[np.int64]) -> DaskTable:
         """Return the table with its rows permuted in all features but the fixed ones."""
@@ -331,45 +329,58 @@ class DaskTable:
         return np.concatenate(parts) if self.partition == "columns" else np.sum(parts, axis=0)
 
 
-class DaskPacked(Packed):
+class DaskPacked(DenseTable):
     """A labeled Dask-backed table: layout and metadata on the client, values on the workers."""
 
-    @property
-    def source(self) -> DaskTable:
-        """The table, which stands for the array that ``raw`` is in other layouts."""
-        return cast("DaskTable", self.raw)
+    ranges: ColumnRanges
 
-    def _taken(self, features: NDArray[np.int64]) -> NDArray[Any]:
-        return self.source.gather_columns(features)
+    def __init__(
+        self, source: DaskTable, codes: NDArray[np.integer], n_classes: int, **metadata: Any
+    ) -> None:
+        super().__init__(source, codes, n_classes, **metadata)
+        self.source = source
+
+    @cached_property
+    def columns(self) -> ColumnStatistics:
+        """The ranges of the columns, and the factors that scale their differences."""
+        return ColumnStatistics(self.source.shape, self.dtype, self.scaling, self.ranges)
+
+    @cached_property
+    def spans(self) -> NDArray[np.float64]:
+        """Ranges of the scaled columns."""
+        return self.ranges.scaled_spans(self.scaling)
+
+    def of_features(self, features: NDArray[np.int64]) -> Packed:
+        """Return the rows with some of the features only, gathered on the client."""
+        X = self.source.gather_columns(features)
+        return self._with_values(X, self.scaling.of(features), self.ranges.of_features(features))
 
     def packed_columns(self, features: NDArray[np.int64]) -> NDArray[np.floating]:
         """Return the columns of some features, gathered on the client, scaled, in the layout."""
         return self.of_features(features).packed_columns(np.arange(features.size))
 
 
-class TableBlocks:
+class TableBlocks(ABC):
     """The blocks of a labeled table, and rounds of tasks that run a function on each of them.
 
     A function takes a block, the shared argument of the round (None if there is none) and its own arguments.
 
     Parameters
     ----------
-    source : DaskTable
+    table : DaskPacked
         The table.
-    table : Packed
-        Its layout and metadata.
     """
 
     #: Whether a task runs only on the worker that stores its block.
     pinned = False
 
-    def __init__(self, source: DaskTable, table: Packed) -> None:
-        self.source, self.table, self.executor = source, table, source.executor
+    def __init__(self, table: DaskPacked) -> None:
+        self.table, self.source, self.executor = table, table.source, table.source.executor
 
     @property
+    @abstractmethod
     def blocks(self) -> list[Delayed]:
         """The blocks with their metadata, persisted."""
-        raise NotImplementedError
 
     @property
     def bounds(self) -> list[Bounds]:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .cached_property import cached_property
-from .layout import Packed
+from .layout import DenseTable, Packed
 from .limits import limits
 from .missing_pairs import MissingCorrection
 from .pair_sums import Coefficients, PairSums
@@ -32,7 +32,7 @@ class ActiveSetMargins(ABC):
 
     Parameters
     ----------
-    table : Packed
+    table : DenseTable
         The rows.
     stored : bool
         Whether there is memory for distances and coefficients of all pairs.
@@ -40,11 +40,12 @@ class ActiveSetMargins(ABC):
         Largest share of active features of which a copy of the columns pays, if distances are stored.
     """
 
-    def __init__(self, table: Packed, *, stored: bool, copied: float) -> None:
+    def __init__(self, table: DenseTable, *, stored: bool, copied: float) -> None:
         self.table, self.stored, self._copied = table, stored, copied
         #: Number of features summed, per evaluation.
         self.n_summed: list[int] = []
-        self._features: NDArray[np.int64] | None = None
+        #: Active features, and the rows with these alone.
+        self._last_active: tuple[NDArray[np.int64], Packed] | None = None
         #: Correction for missing values, of all features.
         self.correction = MissingCorrection.of(table)
 
@@ -79,15 +80,15 @@ class ActiveSetMargins(ABC):
         active = self._under(w)
         return MarginColumns(self, SoftNeighborhoods(active.pairs, sigma), active.sums)
 
-    def _active(self, w: NDArray[np.float64]) -> tuple[Packed, NDArray[np.float64]]:
-        """Return the table with the active features alone, or all if they are many, and their weights."""
+    def _active(self, w: NDArray[np.float64]) -> tuple[Packed | None, NDArray[np.float64]]:
+        """Return the rows with the active features alone (None: all, if they are many), and their weights."""
         features = np.flatnonzero(w)
-        if not self.stored or features.size > self._copied * w.size:
-            features = np.arange(w.size)
-        if self._features is None or not np.array_equal(self._features, features):
-            self._features = features
-            self._active_table = self.table if features.size == w.size else self.table.of_features(features)
-        return self._active_table, w[features]
+        if not self.stored or features.size > self._copied * w.size or features.size == w.size:
+            self._last_active = None
+            return None, w
+        if self._last_active is None or not np.array_equal(self._last_active[0], features):
+            self._last_active = features, self.table.of_features(features)
+        return self._last_active[1], w[features]
 
 
 #: Function of the coefficients of all pairs and a threshold: bounds of Σ over pairs of coefficient·|x − x'|,
@@ -113,6 +114,8 @@ class LocalActiveSetMargins(ActiveSetMargins):
         Bytes for distances and coefficients of pairs.
     """
 
+    table: Packed
+
     def __init__(self, table: Packed, memory: float) -> None:
         n_stored = int(min(memory // table.pair_bytes(table.dtype.itemsize), 2 + limits.stored_references))
         # Whether distances, coefficients and a reference fit into memory.
@@ -122,16 +125,17 @@ class LocalActiveSetMargins(ActiveSetMargins):
         self._references: deque[Reference] = deque(maxlen=max(n_stored - 2, 0))
 
     def _under(self, w: NDArray[np.float64]) -> ActivePairs:
-        table, w = self._active(w)
+        active, w = self._active(w)
+        table = self.table if active is None else active
         if self._distances is None or self._distances.table is not table:
-            self._distances = LocalPairwiseDistances(table, self._memory)
+            self._distances = LocalPairwiseDistances.of(table, self._memory)
         pairs = self._distances.under(w)
         return ActivePairs(pairs, partial(self._screened_sums, pairs) if self.stored else exact_sums(pairs))
 
     def _all_fingerprints(self) -> NDArray[np.float64]:
         whole = self._distances
         if whole is None or whole.table is not self.table:
-            whole = LocalPairwiseDistances(self.table, self._memory)
+            whole = LocalPairwiseDistances.of(self.table, self._memory)
         return whole.fingerprints
 
     def _screened_sums(self, pairs: LocalWeightedPairs, by: Coefficients, threshold: float) -> BoundedSums:

@@ -25,33 +25,34 @@ _WIDE_RANGE = 2.0**40
 _SMALL_PART = 1 / 32
 
 
-class Columns:
-    """Columns of a table, and the factors that scale their differences.
+class ColumnStatistics:
+    """Ranges of the columns of a table, and the factors that scale their differences; no values.
 
     Parameters
     ----------
-    X : (n_samples, n_features) float32, float64 or one-byte numbers
-        The table.
+    shape : (int, int)
+        Numbers of samples and features.
+    dtype : dtype
+        Type of the table.
     scaling : Scaling
         Of the features.
-    ranges : ColumnRanges, default=None
-        Of the columns, if known.
+    ranges : ColumnRanges
+        Of the columns.
     distance_unit : float, default=None
         As below, if these are some of the columns of a wider table.
     """
 
     def __init__(
         self,
-        X: NDArray[Any],
+        shape: tuple[int, int],
+        dtype: np.dtype[Any],
         scaling: Scaling,
-        ranges: ColumnRanges | None = None,
+        ranges: ColumnRanges,
         distance_unit: float | None = None,
     ) -> None:
-        self.X = X
-        self._ranges = ColumnRanges.of(X) if ranges is None else ranges
-        self.n_samples, self.n_features = X.shape
-        self.dtype = float_type(X.dtype)
-        self._scaling = scaling
+        self.n_samples, self.n_features = shape
+        self.dtype = float_type(dtype)
+        self._scaling, self._ranges = scaling, ranges
         if distance_unit is not None:
             self.distance_unit = distance_unit
 
@@ -113,6 +114,40 @@ class Columns:
         return (self.high.astype(np.float64) - self.low) * self.factors
 
     @cached_property
+    def rarity(self) -> NDArray[np.float64]:
+        """Relative distance of the means from the closer end of the range: the share of the rarer level."""
+        out = np.empty(self.n_features)
+        packing.rarity(self._ranges.low, self._ranges.high, self._ranges.mean, out)
+        return out
+
+
+class Columns(ColumnStatistics):
+    """Columns of a table, and the factors that scale their differences.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) float32, float64 or one-byte numbers
+        The table.
+    scaling : Scaling
+        Of the features.
+    ranges : ColumnRanges, default=None
+        Of the columns, if known.
+    distance_unit : float, default=None
+        As in :class:`ColumnStatistics`.
+    """
+
+    def __init__(
+        self,
+        X: NDArray[Any],
+        scaling: Scaling,
+        ranges: ColumnRanges | None = None,
+        distance_unit: float | None = None,
+    ) -> None:
+        known = ColumnRanges.of(X) if ranges is None else ranges
+        super().__init__(X.shape, X.dtype, scaling, known, distance_unit)
+        self.X = X
+
+    @cached_property
     def needs_float64(self) -> bool:
         """Whether nearly all values are in a small part of their range, so that float32 sums lose digits."""
         if self.X.dtype != np.float32:
@@ -121,13 +156,6 @@ class Columns:
         used = self.rarity if varies.all() else self.rarity[varies]
         # Negated, so that NaN after an overflow needs float64.
         return used.size == 0 or not bool(used.mean() >= _SMALL_PART)
-
-    @cached_property
-    def rarity(self) -> NDArray[np.float64]:
-        """Relative distance of the means from the closer end of the range: the share of the rarer level."""
-        out = np.empty(self.n_features)
-        packing.rarity(self._ranges.low, self._ranges.high, self._ranges.mean, out)
-        return out
 
     @property
     def in_place(self) -> bool:
@@ -271,9 +299,7 @@ class ScaledColumns:
     @cached_property
     def spans(self) -> NDArray[np.float64]:
         """Largest value of every column; the smallest is 0."""
-        low, high = self._ranges.low * self._unit, self._ranges.high * self._unit
-        with np.errstate(over="ignore"):
-            return (np.abs(high - low) / self._divisor).astype(np.float64)
+        return self._ranges.scaled_spans(self._scaling)
 
     @cached_property
     def _end(self) -> NDArray[np.floating]:
@@ -385,8 +411,8 @@ class Moments:
         return np.bincount(self._columns, weights=weighted, minlength=self._n_features).astype(np.float64)
 
 
-class SparseColumns(Columns):
-    """Columns of a sparse table, and the factors that scale their differences; all are one block.
+class SparseColumns(ColumnStatistics):
+    """Columns of a sparse table, and the factors that scale their differences.
 
     Parameters
     ----------
@@ -398,8 +424,9 @@ class SparseColumns(Columns):
         Of the columns.
     """
 
-    X: SparseTable
-    needs_float64 = False
+    def __init__(self, X: SparseTable, scaling: Scaling, ranges: ColumnRanges) -> None:
+        super().__init__(X.shape, X.dtype, scaling, ranges)
+        self.X = X
 
     @cached_property
     def indptr(self) -> NDArray[np.int64]:

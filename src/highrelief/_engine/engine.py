@@ -18,9 +18,9 @@ from .cached_property import cached_property
 from .columns import Centered, CenteredColumns
 from .hyperplanes import LocalHyperplanes
 from .labelings import RelabeledRows
-from .layout import Packed
+from .layout import LabeledTable, Packed
 from .limits import limits
-from .nearest import LocalNearestPass, NearestPass, NeighborMargins
+from .nearest import LocalNearestPass, NearestPass, NeighborMargins, not_offered
 from .neighbors import Neighborhood
 from .radius import RadiusNeighborhoods
 from .search import LocalSearch
@@ -42,13 +42,13 @@ class Engine(ABC):
 
     Parameters
     ----------
-    table : Packed
+    table : LabeledTable
         The rows.
     memory : float
         Bytes for distances that are stored between passes.
     """
 
-    def __init__(self, table: Packed, memory: float) -> None:
+    def __init__(self, table: LabeledTable, memory: float) -> None:
         self._table = table
         self._memory = memory
 
@@ -117,32 +117,31 @@ class Engine(ABC):
 
     def active_set_margins(self) -> ActiveSetMargins:
         """Return the margins of single samples under weights of which few are not 0."""
-        raise self._not_offered("active_set_margins")
+        raise not_offered(self, "active_set_margins")
 
     def centered(self) -> Centered:
         """Return the scaled rows minus their mean."""
-        raise self._not_offered("centered")
+        raise not_offered(self, "centered")
 
     def relabeled(
         self, among: Neighborhood, class_weights: NDArray[np.float64] | None = None
     ) -> RelabeledRows:
         """Return margins under many labelings; sample weights are 1, and no value is missing."""
-        raise self._not_offered("relabeled")
+        raise not_offered(self, "relabeled")
 
     def radius_neighborhoods(self) -> RadiusNeighborhoods:
         """Return margins at all samples within or beyond a radius."""
-        raise self._not_offered("radius_neighborhoods")
+        raise not_offered(self, "radius_neighborhoods")
 
     def local_hyperplanes(self, n_neighbors: int, penalty: float) -> LocalHyperplanes:
         """Return margins at the hyperplanes of the nearest hits and misses (Cai et al. 2014, eq. 4)."""
-        raise self._not_offered("local_hyperplanes")
-
-    def _not_offered(self, method: str) -> NotImplementedError:
-        return NotImplementedError(f"{type(self).__name__} does not offer {method}: use a dense X in memory.")
+        raise not_offered(self, "local_hyperplanes")
 
 
 class LocalEngine(Engine):
     """Dense rows, processed by the threads of this process; parameters as in :class:`Engine`."""
+
+    _table: Packed
 
     def nearest(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
         """Return a pass over the nearest neighbors of the anchors (None: all samples)."""
@@ -152,7 +151,7 @@ class LocalEngine(Engine):
 
     @cached_property
     def _pairs(self) -> LocalPairwiseDistances:
-        return LocalPairwiseDistances(self._table, self._memory)
+        return LocalPairwiseDistances.of(self._table, self._memory)
 
     def active_set_margins(self) -> LocalActiveSetMargins:
         """Return the margins of single samples under weights of which few are not 0."""

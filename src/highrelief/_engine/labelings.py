@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import distances, labelings
-from .layout import Packed
+from .layout import LabeledTable, Packed
 from .limits import limits
 from .memory import check_room
 from .metrics import METRICS
@@ -32,7 +32,7 @@ class RelabeledRows:
 
     Parameters
     ----------
-    table : Packed
+    table : LabeledTable
         The rows, of sample weight 1, without missing values and without a batch constraint.
     among : Neighborhood
         Which neighbors count.
@@ -46,7 +46,7 @@ class RelabeledRows:
 
     def __init__(
         self,
-        table: Packed,
+        table: LabeledTable,
         among: Neighborhood,
         class_weights: NDArray[np.float64] | None,
         distances: Callable[[bool], NDArray[np.float64]],

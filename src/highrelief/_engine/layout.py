@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,11 @@ from .._kernels import distances, packing
 from .batches import BatchConstraint, MissingLevelsWithin, MissingValuesWithin
 from .cached_property import cached_property
 from .categories import Encoding, MissingLevels
-from .columns import Columns, ScaledColumns, SparseColumns, SparseTable, nearer_end
+from .columns import Columns, ColumnStatistics, ScaledColumns, SparseColumns, SparseTable, nearer_end
 from .metrics import tie_tolerance
 from .missing import MissingValues, MixedMissingValues
 from .scaling import ColumnRanges, MissingMask, Scaling
-from .threads import even_ranges, n_pieces
+from .threads import even_ranges
 
 #: Partial sums are split by the shape of the data alone, so that their order, and hence every bit of a
 #: result, is the same for any number of threads.
@@ -233,12 +234,12 @@ class Layout:
         return even_ranges(self.n_rows, self.n_parts(width), multiple=distances.TILE)
 
 
-class Packed(Layout):
-    """A labeled table: its layout, and its values, scaled for the kernels.
+class LabeledTable(Layout, ABC):
+    """A labeled table: the layout of its rows, and metadata of its features; a backend adds the values.
 
     Parameters
     ----------
-    X : (n_samples, n_features) float32, float64 or one-byte numbers
+    X : array, CSR matrix or Dask table of shape (n_samples, n_features)
         The table.
     codes, n_classes, sample_weight, n_threads, class_weights, batch_constraint
         As in :class:`Layout`.
@@ -246,15 +247,16 @@ class Packed(Layout):
         Of the features.
     ranges : ColumnRanges or None
         Of the columns, if known.
-    missing_mask : MissingMask or None
-        Which values are missing; the smallest value of the column replaces them.
-    encoding : Encoding or None
-        The features that the columns belong to, if some are categorical. None: each column is a feature.
     """
+
+    #: Missing values; None if no value is missing.
+    missing: MissingValues | MixedMissingValues | None = None
+    #: The features that the columns belong to, if some are categorical. None: each column is a feature.
+    encoding: Encoding | None = None
 
     def __init__(
         self,
-        X: NDArray[Any],
+        X: Any,
         codes: NDArray[np.integer],
         n_classes: int,
         *,
@@ -262,10 +264,8 @@ class Packed(Layout):
         sample_weight: NDArray[np.float64] | None = None,
         n_threads: int = 1,
         ranges: ColumnRanges | None = None,
-        missing_mask: MissingMask | None = None,
         class_weights: NDArray[np.float64] | None = None,
         batch_constraint: BatchConstraint | None = None,
-        encoding: Encoding | None = None,
     ) -> None:
         super().__init__(
             codes,
@@ -276,8 +276,100 @@ class Packed(Layout):
             batch_constraint=batch_constraint,
         )
         self.n_features = X.shape[1]
-        self.raw, self.scaling, self.ranges, self.encoding = X, scaling, ranges, encoding
-        self._missing_mask = missing_mask
+        self.dtype: np.dtype[Any] = X.dtype
+        self.scaling, self.ranges = scaling, ranges
+
+    @property
+    @abstractmethod
+    def columns(self) -> ColumnStatistics:
+        """The columns, and the factors that scale their differences."""
+
+    @property
+    @abstractmethod
+    def spans(self) -> NDArray[np.float64]:
+        """Ranges of the scaled columns."""
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes that a row of the table takes."""
+        return self.n_features * self.dtype.itemsize
+
+    @property
+    def tie_tolerance(self) -> float:
+        """Relative difference below which distances are tied."""
+        return tie_tolerance(self.dtype)
+
+    @property
+    def rounding_of_sums(self) -> float:
+        """Error bound of a sum of margins that is 0, relative to the sum of its terms.
+
+        Smaller sums are set to 0: a balance of hits and misses must not get the weight 1e-17.
+        """
+        return float(8.0 * np.finfo(self.dtype).eps + self.n_rows * 2.0**-54)
+
+    def _with_values(
+        self,
+        X: NDArray[Any],
+        scaling: Scaling,
+        ranges: ColumnRanges | None,
+        missing_mask: MissingMask | None = None,
+    ) -> Packed:
+        """Return other values of the same rows."""
+        return Packed(
+            X,
+            self.input_codes,
+            self.n_classes,
+            scaling=scaling,
+            sample_weight=self._input_sample_weight,
+            n_threads=self.n_threads,
+            ranges=ranges,
+            missing_mask=missing_mask,
+            class_weights=self.class_weights,
+            batch_constraint=self.batch_constraint,
+        )
+
+
+class DenseTable(LabeledTable):
+    """A labeled table of which some columns can be read into the memory of this process."""
+
+    @abstractmethod
+    def of_features(self, features: NDArray[np.int64]) -> Packed:
+        """Return the rows with some of the features only."""
+
+    @abstractmethod
+    def packed_columns(self, features: NDArray[np.int64]) -> NDArray[np.floating]:
+        """Return the columns of some features, scaled, in the layout."""
+
+
+class Packed(DenseTable):
+    """A labeled table in the memory of this process: its layout, and its values, scaled for the kernels.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) float32, float64 or one-byte numbers
+        The table.
+    codes, n_classes
+        As in :class:`Layout`.
+    missing_mask : MissingMask or None
+        Which values are missing; the smallest value of the column replaces them.
+    encoding : Encoding or None
+        The features that the columns belong to, if some are categorical. None: each column is a feature.
+    **metadata
+        See :class:`LabeledTable`.
+    """
+
+    def __init__(
+        self,
+        X: NDArray[Any],
+        codes: NDArray[np.integer],
+        n_classes: int,
+        *,
+        missing_mask: MissingMask | None = None,
+        encoding: Encoding | None = None,
+        **metadata: Any,
+    ) -> None:
+        super().__init__(X, codes, n_classes, **metadata)
+        self.raw, self.encoding, self._missing_mask = X, encoding, missing_mask
 
     @cached_property
     def X(self) -> NDArray[np.floating]:  # noqa: N802
@@ -326,29 +418,6 @@ class Packed(Layout):
             return None
         return parts[0] if len(parts) == 1 else MixedMissingValues(parts)
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the data."""
-        return self.raw.dtype
-
-    @property
-    def row_bytes(self) -> float:
-        """Bytes that a row of the table takes."""
-        return self.n_features * self.dtype.itemsize
-
-    @property
-    def tie_tolerance(self) -> float:
-        """Relative difference below which distances are tied."""
-        return tie_tolerance(self.dtype)
-
-    @property
-    def rounding_of_sums(self) -> float:
-        """Error bound of a sum of margins that is 0, relative to the sum of its terms.
-
-        Smaller sums are set to 0: a balance of hits and misses must not get the weight 1e-17.
-        """
-        return float(8.0 * np.finfo(self.dtype).eps + self.n_rows * 2.0**-54)
-
     @cached_property
     def row_sums(self) -> NDArray[np.float64]:
         """Sum of every row, as the distance tiles need it."""
@@ -356,24 +425,14 @@ class Packed(Layout):
 
     def of_features(self, features: NDArray[np.int64]) -> Packed:
         """Return the rows with some of the features only."""
-        return Packed(
-            self._taken(features),
-            self.input_codes,
-            self.n_classes,
-            scaling=self.scaling.of(features),
-            sample_weight=self._input_sample_weight,
-            n_threads=self.n_threads,
-            ranges=None if self.ranges is None else self.ranges.of_features(features),
-            missing_mask=None if self._missing_mask is None else self._missing_mask.of_features(features),
-            class_weights=self.class_weights,
-            batch_constraint=self.batch_constraint,
-        )
-
-    def _taken(self, features: NDArray[np.int64]) -> NDArray[Any]:
         # np.take is faster than an index, but copies a table that is not C-ordered as a whole.
         if self.raw.flags.c_contiguous:
-            return np.take(self.raw, features, axis=1)
-        return np.ascontiguousarray(self.raw[:, features])
+            X = np.take(self.raw, features, axis=1)
+        else:
+            X = np.ascontiguousarray(self.raw[:, features])
+        ranges = None if self.ranges is None else self.ranges.of_features(features)
+        missing_mask = None if self._missing_mask is None else self._missing_mask.of_features(features)
+        return self._with_values(X, self.scaling.of(features), ranges, missing_mask)
 
     def packed_columns(self, features: NDArray[np.int64]) -> NDArray[np.floating]:
         """Return the columns of some features, scaled, in the layout."""
@@ -386,23 +445,8 @@ class Packed(Layout):
         """Return the rows with every scaled feature times its weight, without features of weight 0."""
         features = np.flatnonzero(w)
         table = self if features.size == self.n_features else self.of_features(features)
-        return Packed(
-            table.raw,
-            self.input_codes,
-            self.n_classes,
-            scaling=table.scaling.times(w[features]),
-            sample_weight=self._input_sample_weight,
-            n_threads=self.n_threads,
-            ranges=table.ranges,
-            missing_mask=table._missing_mask,
-            class_weights=self.class_weights,
-            batch_constraint=self.batch_constraint,
-        )
-
-    @property
-    def n_pieces(self) -> int:
-        """Number of pieces of a pass over all pairs, between which progress is reported."""
-        return n_pieces(self.n_rows**2 / 2 * self.n_features)
+        scaling = table.scaling.times(w[features])
+        return self._with_values(table.raw, scaling, table.ranges, table._missing_mask)
 
 
 def row_sums(X: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -423,11 +467,14 @@ def sum_in_order(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
 # Sparse tables
 
 
-class SparsePacked(Packed):
+class SparsePacked(LabeledTable):
     """A labeled table whose zeros are not stored; ``raw`` is a :data:`.columns.SparseTable`."""
 
-    raw: SparseTable
     ranges: ColumnRanges
+
+    def __init__(self, X: SparseTable, codes: NDArray[np.integer], n_classes: int, **metadata: Any) -> None:
+        super().__init__(X, codes, n_classes, **metadata)
+        self.raw = X
 
     @cached_property
     def columns(self) -> SparseColumns:

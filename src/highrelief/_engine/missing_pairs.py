@@ -19,7 +19,7 @@ from .arrays import entries_of
 from .cached_property import cached_property
 from .columns import Columns
 from .distances import Distances, Range
-from .layout import Layout, Packed, sum_in_order
+from .layout import LabeledTable, Layout, sum_in_order
 from .missing import MissingValues, MixedMissingValues
 from .neighbors import ErrorBound, Neighbors
 from .quantized import UNEQUAL, QuantizedDistances
@@ -70,7 +70,7 @@ class MissingCorrection:
         self._between_duplicates = 2.0 * self._of_pairs(self._rows).astype(np.float64)
 
     @classmethod
-    def of(cls, table: Packed, *, ignored: bool = False) -> Self:
+    def of(cls, table: LabeledTable, *, ignored: bool = False) -> Self:
         """Return the correction of a table; ``ignored``: an empty one, as if no value were missing."""
         return cls(table, None if ignored else table.missing, table.n_features, table.dtype)
 

@@ -21,7 +21,7 @@ from scipy import sparse
 from .._kernels import nearest
 from .arrays import within_lists
 from .columns import Columns
-from .layout import Packed
+from .layout import LabeledTable, Layout, Packed
 from .limits import limits
 from .memory import check_room
 from .metrics import METRICS
@@ -69,7 +69,7 @@ class SignedShares(NamedTuple):
     values: NDArray[np.float64]
 
 
-def slot_factors(table: Packed, pooled: bool) -> NDArray[np.float64]:
+def slot_factors(table: Layout, pooled: bool) -> NDArray[np.float64]:
     """Return the sign and weight of hits and misses, by kind of the anchor and slot."""
     if pooled:
         return np.tile([-1.0, 1.0], (table.n_kinds, 1))
@@ -78,7 +78,7 @@ def slot_factors(table: Packed, pooled: bool) -> NDArray[np.float64]:
     return factors
 
 
-def signed_shares(table: Packed, factors: NDArray[np.float64], neighbors: Neighbors) -> SignedShares:
+def signed_shares(table: Layout, factors: NDArray[np.float64], neighbors: Neighbors) -> SignedShares:
     """Return all neighbors with their shares times the factor of their slot."""
     owners, rows, signed = [], [], []
     for slot in range(factors.shape[1]):
@@ -349,7 +349,7 @@ class NeighborMargins:
 
 
 def sum_over_anchors(
-    table: Packed,
+    table: LabeledTable,
     n_anchors: int,
     n_listed: int,
     shape: tuple[int, int],
@@ -376,12 +376,17 @@ def sum_over_anchors(
     return total
 
 
+def not_offered(backend: object, method: str) -> NotImplementedError:
+    """Return the error of a method that a backend does not offer."""
+    return NotImplementedError(f"{type(backend).__name__} does not offer {method}: use a dense X in memory.")
+
+
 class NearestPass(ABC):
     """One pass over the nearest neighbors of the anchors: a search, and margins at its result.
 
     Parameters
     ----------
-    table : Packed
+    table : LabeledTable
         The layout of the rows.
     among : Neighborhood
         Which neighbors count.
@@ -392,7 +397,7 @@ class NearestPass(ABC):
     """
 
     def __init__(
-        self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], search: NeighborSearch
+        self, table: LabeledTable, among: Neighborhood, anchors: NDArray[np.bool_], search: NeighborSearch
     ) -> None:
         self._table, self._among, self._anchors, self._search = table, among, anchors, search
         self._slot_factors = slot_factors(table, among.pooled)
@@ -411,28 +416,32 @@ class NearestPass(ABC):
         """Return Σ s·z over the anchors, s their weights; ``with_squares`` also Σ s²z and Σ s²z²."""
 
     @abstractmethod
-    def sample_margins(
-        self, report: Report = no_report, *, apart: bool = False, gaps: bool = False
-    ) -> SampleMargins:
-        """Return the margins of all samples; ``apart``: hits and misses separately; ``gaps`` on request."""
-
-    @abstractmethod
     def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Σ_j w_j·z_j of every sample; 0 if it is no anchor."""
 
+    # Methods that not every backend offers
+
+    def sample_margins(
+        self, report: Report = no_report, *, apart: bool = False, gaps: bool = False
+    ) -> SampleMargins:
+        """Return the margins of all samples; ``apart``: hits and misses separately; ``gaps`` on request.
+
+        For dense rows.
+        """
+        raise not_offered(self, "sample_margins")
+
     def pairs(self, report: Report = no_report) -> NeighborPairs:
         """Return the nearest hits and misses of every anchor side by side; for dense rows in this process."""
-        raise self._not_offered("pairs")
+        raise not_offered(self, "pairs")
 
     def target_differences(self, y: NDArray[np.float64], report: Report = no_report) -> TargetDifferences:
         """Return sums of differences between anchors and neighbors of targets y, and of features.
 
         For rows in this process.
         """
-        raise self._not_offered("target_differences")
+        raise not_offered(self, "target_differences")
 
-    def _not_offered(self, method: str) -> NotImplementedError:
-        return NotImplementedError(f"{type(self).__name__} does not offer {method}: use a dense X in memory.")
+    # Methods of all backends
 
     def mean(self, report: Report = no_report) -> NDArray[np.float64]:
         """Return the mean of z over the anchors, (n_features,).

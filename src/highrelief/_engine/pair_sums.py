@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .._kernels import distances, packing, pair_sums, soft
 from .cached_property import cached_property
-from .layout import Layout, Packed, sum_in_order
+from .layout import LabeledTable, Layout, Packed, sum_in_order
 from .limits import limits
 from .missing_pairs import CorrectionArrays, MissingCorrection
 from .threads import even_ranges, run_all
@@ -152,7 +152,7 @@ def block_of_columns(table: Packed, n_columns: int, dtype: np.dtype[Any]) -> NDA
     return packing.aligned_zeros((table.n_rows, width), dtype)
 
 
-def parts_of_tiles(table: Packed) -> list[tuple[int, int]]:
+def parts_of_tiles(table: LabeledTable) -> list[tuple[int, int]]:
     """Return the ranges of tiles that have a partial sum each."""
     return tile_parts(table, table.n_features, table.dtype)
 
@@ -187,6 +187,10 @@ def stored_source(
 
 class WeightedSource(Protocol):
     """Rows in this process: distances of all pairs, and sums over them, under any weights."""
+
+    @property
+    def correction(self) -> MissingCorrection:
+        """Correction for missing values."""
 
     @property
     def must_store(self) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import distances, packing
-from .columns import Columns
+from .columns import Columns, ColumnStatistics
 from .distances import DenseDistances
 from .limits import limits
 from .neighbors import ErrorBound
@@ -338,7 +338,7 @@ def find_levels(columns: Columns, n_threads: int) -> tuple[NDArray[np.bool_], ND
 
 
 def plan_columns(
-    columns: Columns, is_other: NDArray[np.bool_], is_middle: NDArray[np.bool_], tolerance: float
+    columns: ColumnStatistics, is_other: NDArray[np.bool_], is_middle: NDArray[np.bool_], tolerance: float
 ) -> Plan:
     """Return how the columns are quantized, from the result of :func:`find_levels`."""
     single, double, grid, unit = _levels(columns, is_other, is_middle, tolerance)
@@ -358,13 +358,13 @@ def plan_columns(
     return Plan(single, double, grid, unit / n_steps, n_steps)
 
 
-def _middle(columns: Columns) -> NDArray[np.floating]:
+def _middle(columns: ColumnStatistics) -> NDArray[np.floating]:
     half = columns.dtype.type(0.5)
     return columns.low * half + columns.high * half
 
 
 def _levels(
-    columns: Columns, is_other: NDArray[np.bool_], is_middle: NDArray[np.bool_], tolerance: float
+    columns: ColumnStatistics, is_other: NDArray[np.bool_], is_middle: NDArray[np.bool_], tolerance: float
 ) -> tuple[Planes, Planes, NDArray[np.intp], float]:
     """Return planes of unit weight and of double weight, the remaining columns, and the unit."""
     low, middle, high, spans = columns.low, _middle(columns), columns.high, columns.spans

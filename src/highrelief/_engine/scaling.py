@@ -69,6 +69,12 @@ class ColumnRanges:
         """Whether there are infinite values; a column of NaN alone has an empty range."""
         return bool((self.low == -np.inf).any() or (self.high == np.inf).any())
 
+    def scaled_spans(self, scaling: Scaling) -> NDArray[np.float64]:
+        """Return the widths of the ranges of the scaled columns."""
+        unit = 1 if scaling.unit is None else scaling.unit
+        with np.errstate(over="ignore"):
+            return (np.abs(self.high * unit - self.low * unit) / scaling.divisor).astype(np.float64)
+
     def of_features(self, features: NDArray[np.int64]) -> Self:
         """Return the ranges of some columns."""
         return type(self)(self.low[features], self.high[features], self.mean[features], self.finite)

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from .._kernels import distances as distances_kernels
 from .._kernels import packing
-from .columns import Columns
+from .columns import Columns, ColumnStatistics
 from .distances import Distances, FloatDistances, ProductDistances, Range, TileDistances
-from .layout import Packed
+from .layout import LabeledTable, Packed
 from .limits import limits
 from .metrics import METRICS, Metric
 from .missing_pairs import ExpectedDistances
@@ -46,7 +46,7 @@ def no_report() -> None:
 DistanceKind = Plan | type[ProductDistances] | type[TileDistances]
 
 
-def choose_kind(columns: Columns, metric: Metric, plan: Callable[[], Plan]) -> DistanceKind:
+def choose_kind(columns: ColumnStatistics, metric: Metric, plan: Callable[[], Plan]) -> DistanceKind:
     """Return the kind of distances that select neighbors: integers if they are precise enough, else floats.
 
     ``plan``: returns how the columns are quantized.
@@ -74,7 +74,7 @@ class NeighborSearch(ABC):
 
     Parameters
     ----------
-    table : Packed
+    table : LabeledTable
         The rows.
     among : Neighborhood
         Which neighbors count.
@@ -85,7 +85,7 @@ class NeighborSearch(ABC):
     """
 
     def __init__(
-        self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], *, exact: bool
+        self, table: LabeledTable, among: Neighborhood, anchors: NDArray[np.bool_], *, exact: bool
     ) -> None:
         self._table, self._among, self._anchors = table, among, anchors
         self._tolerance = table.tie_tolerance
@@ -126,7 +126,7 @@ class LocalSearch(NeighborSearch):
     """
 
     def __init__(
-        self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], distances: Distances
+        self, table: LabeledTable, among: Neighborhood, anchors: NDArray[np.bool_], distances: Distances
     ) -> None:
         super().__init__(table, among, anchors, exact=distances.exact)
         self._distances = distances
@@ -273,11 +273,11 @@ def padded_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate([rows, np.repeat(rows[-1:], -rows.size % packing.ROW_BLOCK)])
 
 
-def _is_wide(table: Packed) -> bool:
+def _is_wide(table: LabeledTable) -> bool:
     return table.row_bytes >= limits.wide_search_ratio * table.n_samples
 
 
-def _search_order(table: Packed, anchors: NDArray[np.bool_], nearest: NearestK) -> str:
+def _search_order(table: LabeledTable, anchors: NDArray[np.bool_], nearest: NearestK) -> str:
     """Return the order of the work, which depends on the shape of the data alone."""
     if np.count_nonzero(anchors) < limits.few_anchors * table.n_samples:
         return "rows"

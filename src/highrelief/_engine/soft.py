@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from .._kernels import distances, packing, soft
 from .._kernels import missing as missing_kernels
 from .cached_property import cached_property
-from .layout import Layout, Packed, sum_in_order
+from .layout import DenseTable, LabeledTable, Layout, Packed, sum_in_order
 from .limits import limits
 from .memory import check_room
 from .missing_pairs import MissingCorrection
@@ -74,16 +74,17 @@ class PairwiseDistances(ABC, Generic[Pairs_co]):
 
     Parameters
     ----------
-    table : Packed
+    table : LabeledTable
         The rows.
+    correction : MissingCorrection
+        Correction for missing values.
     """
 
     #: Whether distances are stored between passes. Results are bitwise identical.
     stored: bool
 
-    def __init__(self, table: Packed) -> None:
-        self.table = table
-        self.correction = MissingCorrection.of(table)
+    def __init__(self, table: LabeledTable, correction: MissingCorrection) -> None:
+        self.table, self.correction = table, correction
         self._w: NDArray[np.float64] | None = None
         #: Euclidean distance of the last weights from those before.
         self._step = np.inf
@@ -159,7 +160,7 @@ class WeightedPairs(ABC):
 
     @abstractmethod
     def margin_columns(
-        self, by: Coefficients, features: NDArray[np.int64], table: Packed, correction: MissingCorrection
+        self, by: Coefficients, features: NDArray[np.int64], table: DenseTable, correction: MissingCorrection
     ) -> NDArray[np.float64]:
         """Return Σ_i coefficient·|x_n − x_i| of every row for some features of a table, then padding.
 
@@ -264,16 +265,16 @@ class LocalPairwiseDistances(PairwiseDistances["LocalWeightedPairs"]):
 
     Parameters
     ----------
-    table : Packed
+    table : LabeledTable
         The rows.
     memory : float
         Bytes for stored distances; without room for them they are recomputed in every pass.
-    rows : WeightedSource or None
-        The rows as they are read; None: chosen by the shape of the table.
+    rows : WeightedSource
+        The rows as they are read.
     """
 
-    def __init__(self, table: Packed, memory: float, rows: WeightedSource | None = None) -> None:
-        super().__init__(table)
+    def __init__(self, table: LabeledTable, memory: float, rows: WeightedSource) -> None:
+        super().__init__(table, rows.correction)
         size = table.pair_bytes(table.dtype.itemsize)
         self.stored = size <= memory
         # Coefficients take as much memory as distances.
@@ -282,10 +283,15 @@ class LocalPairwiseDistances(PairwiseDistances["LocalWeightedPairs"]):
             memory, limits.screened_bytes
         )
         self.remaining_memory = memory - size * (self.stored + self._stores_coefficients)
-        self.rows = weighted_rows(table, memory, self.correction) if rows is None else rows
+        self.rows = rows
         self._tiles: NDArray[np.floating] = np.empty((0, distances.TILE, distances.TILE), table.dtype)
         #: Weights of the distances in the tiles, and the rows under them; None: the tiles are not filled.
         self._filled: tuple[NDArray[np.float64], PairSource] | None = None
+
+    @classmethod
+    def of(cls, table: Packed, memory: float) -> Self:
+        """Return the distances of dense rows, which are read as the shape of the table suggests."""
+        return cls(table, memory, weighted_rows(table, memory))
 
     def _weighted(self, w: NDArray[np.float64]) -> LocalWeightedPairs:
         return LocalWeightedPairs(self, w, self._step)
@@ -376,7 +382,7 @@ class LocalWeightedPairs(WeightedPairs):
         return self._distances.positive.sums(self.tiles(), by)
 
     def margin_columns(
-        self, by: Coefficients, features: NDArray[np.int64], table: Packed, correction: MissingCorrection
+        self, by: Coefficients, features: NDArray[np.int64], table: DenseTable, correction: MissingCorrection
     ) -> NDArray[np.float64]:
         """Return Σ_i coefficient·|x_n − x_i| of every row for some features of a table."""
         return margin_columns(self.table, self._distances_to(), by, features, table, correction)
@@ -395,7 +401,7 @@ DistanceColumns = Callable[[NDArray[np.int64]], NDArray[np.floating]]
 
 
 def distance_columns(
-    table: Packed,
+    table: LabeledTable,
     correction: MissingCorrection,
     source: PairSource,
     tiles: NDArray[np.floating],
@@ -422,7 +428,7 @@ def margin_columns(
     distances_to: DistanceColumns,
     by: Coefficients,
     features: NDArray[np.int64],
-    table: Packed,
+    table: DenseTable,
     correction: MissingCorrection,
 ) -> NDArray[np.float64]:
     """Return Σ_i coefficient·|x_n − x_i| of every row for some features of a table.
@@ -520,7 +526,7 @@ def width_among(
     one_class = np.zeros(len(X), dtype=np.int64)
     scaling = Scaling.none(X.shape[1], X.dtype)
     table = Packed(X, one_class, 1, scaling=scaling, n_threads=n_threads)
-    return LocalPairwiseDistances(table, memory=0.0).under(w).width_for_perplexity(share, n_anchors)
+    return LocalPairwiseDistances.of(table, memory=0.0).under(w).width_for_perplexity(share, n_anchors)
 
 
 #: Tasks of a pass over all pairs: ranges of tiles each.
@@ -627,7 +633,7 @@ class SoftNeighborhoods:
         return self._table.unpacked(np.where(shares != 0.0, shares * sums, 0.0).sum(axis=0))
 
     def margin_columns(
-        self, features: NDArray[np.int64], table: Packed, correction: MissingCorrection, *, pooled: bool
+        self, features: NDArray[np.int64], table: DenseTable, correction: MissingCorrection, *, pooled: bool
     ) -> NDArray[np.float64]:
         """Return Σ_i P_m|x_n − x_i| − Σ_i P_h|x_n − x_i| of every row for some features of a table.
 

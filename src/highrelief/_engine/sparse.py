@@ -23,9 +23,9 @@ from .layout import SparsePacked, sum_in_order
 from .limits import limits
 from .metrics import METRICS
 from .missing_pairs import MissingCorrection
-from .nearest import NearestPass, SampleMargins, sum_over_anchors
+from .nearest import NearestPass, sum_over_anchors
 from .neighbors import ErrorBound, Neighborhood, Neighbors
-from .pair_sums import Coefficients, PairSource, PairSums, stored_source
+from .pair_sums import Coefficients, PairSource, parts_of_tiles, stored_source, to_coefficients
 from .search import LocalSearch, Report, no_report
 from .soft import LocalPairwiseDistances
 from .threads import even_ranges, run_all
@@ -312,17 +312,17 @@ class SparseWeightedRows:
     ) -> NDArray[np.float64]:
         """Return Σ over pairs of coefficient·|x − x'| for every feature; overwrites the distances."""
         table, plain = self._table, self._plain
-        pairs = PairSums(table, tiles, by, self.correction)
+        row_totals = to_coefficients(table, tiles, by, parts_of_tiles(table))
         index = plain.index((0, table.n_rows)).arrays
 
         def part(a: int, b: int) -> NDArray[np.float64]:
             out = np.zeros(table.n_features)
-            sparse.add_overlap_products(*plain.arrays, table.position, pairs.tiles, a, b, *index, out)
+            sparse.add_overlap_products(*plain.arrays, table.position, tiles, a, b, *index, out)
             return out
 
         common = sum_in_order(run_all(part, table.row_ranges(table.n_features), table.n_threads))
         sums = np.zeros(table.n_features)
-        sparse.mix_rows(*plain.arrays, table.position, pairs.row_totals, sums)
+        sparse.mix_rows(*plain.arrays, table.position, row_totals, sums)
         return sums - common
 
     def fingerprints(self) -> NDArray[np.float64]:
@@ -404,12 +404,6 @@ class SparseNearestPass(NearestPass):
 
             run_all(add, even_ranges(neighbors.anchors.size, table.n_threads), table.n_threads)
         return out
-
-    def sample_margins(
-        self, report: Report = no_report, *, apart: bool = False, gaps: bool = False
-    ) -> SampleMargins:
-        """Raise: the margins of all samples would not be sparse."""
-        raise self._not_offered("sample_margins")
 
     def _of_anchors(self, found: Neighbors, a: int, b: int, *of_rows: NDArray[Any]) -> tuple[Any, ...]:
         """Return the arguments of the kernels for anchors a … b; ``of_rows``: classes, perhaps weights."""

@@ -189,7 +189,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         if not included.all():
             samples = samples.select(included, n_threads)
             if is_dask_table(samples.X):
-                samples = replace(samples, X=samples.X.persisted())
+                samples.X.persist()
         codes = self._set_classes(samples.y, samples.n_samples)
         if self._weighter is not None:
             samples = replace(samples, known_ranges=column_ranges(_sparse_as_csr(samples.X), n_threads))
@@ -212,7 +212,8 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         if is_dask_backed(X):
             self._refuse_dask(X)
             samples = validate_dask(self, X, y, reset=reset, min_samples=min_samples, types=self._types)
-            return Samples(X=samples.X.persisted(), y=samples.y)
+            samples.X.persist()
+            return Samples(X=samples.X, y=samples.y)
         y = gathered(y)
         tags = get_tags(self.estimator)
         ours = self._weighter is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -265,9 +266,9 @@ class RepeatedWeighter(SoftWeighter):
         """Return what several fits to the same data share: the engine, and what it computes once."""
         return self._engine(data)
 
+    @abstractmethod
     def _learn(self, data: TrainingData, workspace: Any, w: NDArray[np.float64]) -> Self:
         """Iterate from weights w, and set the fitted attributes."""
-        raise NotImplementedError
 
     def _first_margin(self, engine: Engine) -> NDArray[np.float64] | None:
         """Return the margin at equal weights, with which learned weights are combined; None: they are not."""

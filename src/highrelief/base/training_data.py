@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -145,30 +145,26 @@ def choose_engine(data: TrainingData, scaling: Scaling, n_threads: int, memory: 
     if data.encoding is not None:
         scaling = data.encoding.of_columns(scaling)
     X = data.X.astype(dtype, copy=False)
-    layout: Callable[..., Packed] = Packed
-    engine: Callable[[Any, float], Engine] = LocalEngine
+    rows = X, data.codes, int(data.codes.max()) + 1
+    metadata: dict[str, Any] = {
+        "scaling": scaling,
+        "sample_weight": data.sample_weight,
+        "n_threads": n_threads,
+        "ranges": data.ranges if data.X.dtype == dtype else column_ranges(X),
+        "class_weights": data.class_weights,
+        "batch_constraint": data.batch_constraint,
+    }
     if is_sparse(X):
-        layout, engine = SparsePacked, SparseEngine
-    elif is_dask_table(X):
+        return SparseEngine(SparsePacked(*rows, **metadata), memory)
+    if is_dask_table(X):
         from .._dask.column_engine import ColumnEngine  # noqa: PLC0415
         from .._dask.row_engine import RowEngine  # noqa: PLC0415
         from .._dask.table import DaskPacked  # noqa: PLC0415
 
-        layout, engine = DaskPacked, ColumnEngine if X.partition == "columns" else RowEngine
-    packed = layout(
-        X,
-        data.codes,
-        int(data.codes.max()) + 1,
-        scaling=scaling,
-        sample_weight=data.sample_weight,
-        n_threads=n_threads,
-        ranges=data.ranges if data.X.dtype == dtype else column_ranges(X),
-        missing_mask=data.missing_mask,
-        class_weights=data.class_weights,
-        batch_constraint=data.batch_constraint,
-        encoding=data.encoding,
-    )
-    return engine(packed, memory)
+        engine = ColumnEngine if X.partition == "columns" else RowEngine
+        return engine(DaskPacked(*rows, **metadata), memory)
+    packed = Packed(*rows, missing_mask=data.missing_mask, encoding=data.encoding, **metadata)
+    return LocalEngine(packed, memory)
 
 
 def working_memory() -> float:
