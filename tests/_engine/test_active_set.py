@@ -26,7 +26,7 @@ def test_columns_and_sums_equal_the_oracle(dtype, memory):
     rng = np.random.default_rng(0)
     r = rng.uniform(size=len(y))
     packed = np.zeros(table.n_rows)
-    packed[table.real] = r[table.position[table.real]]
+    packed[table.is_sample] = r[table.sample_of_row[table.is_sample]]
     sums = r @ Z
     # Between two sums: rounding must not decide which side one of them is on.
     threshold = float(np.sort(sums)[[sums.size // 2 - 1, sums.size // 2]].mean())

@@ -181,7 +181,7 @@ def test_pooled_misses_need_no_table_of_all_classes():
     table = packed_table(X, np.arange(2000) % 500)
     assert peak_of(lambda: neighbors_module.n_available(table, True)) < 2**20
     available = neighbors_module.n_available(table, True)
-    np.testing.assert_array_equal(available[table.real], np.tile([3, 1996], (2000, 1)))
+    np.testing.assert_array_equal(available[table.is_sample], np.tile([3, 1996], (2000, 1)))
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 40, 160, 161, 162, 1000])
@@ -258,7 +258,7 @@ class TestQuantizedDistances:
         rows = np.zeros((8, 128), np.uint32)
         # Rows come in whole blocks.
         assert n % 4 == 2
-        numbers._position = np.concatenate([np.arange(n), [-1, -1]])
+        numbers._sample_of_row = np.concatenate([np.arange(n), [-1, -1]])
         numbers._rounding_errors = np.zeros(n + 2)
         D = np.zeros((n + 2, 128), np.uint32)
         for part, n_parts in numbers.pieces(5000.0):
@@ -328,8 +328,8 @@ class TestQuantizedDistances:
             quantized,
             "_levels",
             lambda columns, *_: (
-                quantized.Planes(),
-                quantized.Planes(),
+                quantized.BitPlanes(),
+                quantized.BitPlanes(),
                 np.flatnonzero(columns.spans > 0.0),
                 0.0,
             ),
@@ -416,8 +416,8 @@ class TestProducts:
         for part, n_parts in search._search._distances.pieces(1.0):
             piece = search._search._distances.piece(part, n_parts)
             search._search._distances.add_tiles(piece, (0, n), (0, n), D, D, add=part > 0)
-        real = search._search._table.real
-        rows = X[search._search._table.position[real]].astype(np.float64)
+        real = search._search._table.is_sample
+        rows = X[search._search._table.sample_of_row[real]].astype(np.float64)
         exact = np.square(rows[:, None] - rows[None]).sum(axis=2)
         error = np.abs(D.view(np.float32)[:, :n][real][:, real] - exact)
         bound = search._search._distances.error_bound()

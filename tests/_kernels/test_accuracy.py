@@ -71,15 +71,17 @@ class TestLayout:
         assert packed.X.ctypes.data % 64 == 0
         assert packed.n_rows % packing.ROW_BLOCK == 0
         assert np.all(np.diff(packed.codes) >= 0)
-        np.testing.assert_array_equal(np.sort(packed.position[packed.real]), np.arange(len(X)))
-        np.testing.assert_array_equal(y[packed.position[packed.real]], packed.codes[packed.real])
-        np.testing.assert_array_equal(packed.unpacked(packed.position), np.arange(len(X)))
+        np.testing.assert_array_equal(np.sort(packed.sample_of_row[packed.is_sample]), np.arange(len(X)))
+        np.testing.assert_array_equal(
+            y[packed.sample_of_row[packed.is_sample]], packed.codes[packed.is_sample]
+        )
+        np.testing.assert_array_equal(packed.unpacked(packed.sample_of_row), np.arange(len(X)))
         ours = packed.unpacked(packed.X)[:, : X.shape[1]]
         from_low, from_high = X - X.min(axis=0), X.max(axis=0) - X
         for j in range(X.shape[1]):  # measured from one end of the column, or from the other
             assert np.allclose(ours[:, j], from_low[:, j]) or np.allclose(ours[:, j], from_high[:, j])
         assert np.all(ours.min(axis=0) == 0.0)
-        assert np.all(packed.X[~packed.real] == 0.0)
+        assert np.all(packed.X[~packed.is_sample] == 0.0)
 
     def test_row_length_is_no_multiple_of_the_page(self):
         for n_features in (1, 16, 17, 512, 1024, 2048):
@@ -113,7 +115,7 @@ class TestDistances:
         X[50:] = X[:50]
         table = packed_table(X, y)
         T = np.empty((64, 64))
-        place = np.argsort(np.where(table.real, table.position, 10**6))[:100]
+        place = np.argsort(np.where(table.is_sample, table.sample_of_row, 10**6))[:100]
         checked = 0
         for i0, j0 in map(distances.tile_corner, range(table.n_tiles)):
             i1, j1 = min(i0 + 64, table.n_rows), min(j0 + 64, table.n_rows)

@@ -40,7 +40,7 @@ def test_hits_misses_and_gaps(table, weighted):
     s = np.random.default_rng(0).integers(1, 4, size=40) if weighted else None
     H, M, gaps, counts = hits_and_misses(scale_range(X), y, s)
     near = rows_of(FREL(solver="exact"), X, y, s).nearest(Neighborhood(1, pooled=True))
-    found = near.sample_margins(apart=True, gaps=True)
+    found = near.sample_margins(separate=True, gaps=True)
     np.testing.assert_allclose(found.rows[:40], H, atol=1e-12)
     np.testing.assert_allclose(found.rows[40:], M, atol=1e-12)
     np.testing.assert_allclose(found.gaps, gaps, atol=1e-12)
@@ -61,7 +61,7 @@ def test_a_tie_by_hand():
     X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [2.0, 0.0], [0.0, 2.0], [9.0, 9.0], [9.0, 10.0]])
     y = np.array([0, 0, 0, 1, 1, 1, 0])
     near = rows_of(FREL(scale=None), X, y).nearest(Neighborhood(1, pooled=True))
-    found = near.sample_margins(apart=True, gaps=True)
+    found = near.sample_margins(separate=True, gaps=True)
     np.testing.assert_allclose(found.rows[0], [0.5, 0.5])
     np.testing.assert_allclose(found.rows[7], [1.0, 1.0])
     # (1, 0) is 1 and 3 from the misses, (0, 1) is 3 and 1.

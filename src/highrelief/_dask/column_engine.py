@@ -248,7 +248,7 @@ class NeighborQuery:
     """Anchors, and the neighborhood to search."""
 
     layout: LayoutSpec
-    among: Neighborhood
+    neighborhood: Neighborhood
     anchors: NDArray[np.bool_]
     #: Rows whose distances to all are computed; None: all.
     rows: NDArray[np.int64] | None
@@ -268,7 +268,7 @@ class NeighborQuery:
 class ColumnNeighborLists:
     """Neighbors of all anchors, for margins in some of the columns."""
 
-    among: Neighborhood
+    neighborhood: Neighborhood
     anchors: NDArray[np.bool_]
     lists: tuple[Neighbors, ...]
 
@@ -286,14 +286,14 @@ class ColumnSearch(NeighborSearch):
     """A search for the nearest neighbors of the anchors on the workers that have the columns."""
 
     def __init__(
-        self, table: DaskPacked, among: Neighborhood, anchors: NDArray[np.bool_], blocks: ColumnBlocks
+        self, table: DaskPacked, neighborhood: Neighborhood, anchors: NDArray[np.bool_], blocks: ColumnBlocks
     ) -> None:
         def plan() -> Plan:
             return plan_columns(table.columns, *blocks.levels, table.tie_tolerance)
 
-        self._blocks, self._metric = blocks, METRICS[among.metric]
+        self._blocks, self._metric = blocks, METRICS[neighborhood.metric]
         self._kind = choose_kind(table.columns, self._metric, plan)
-        super().__init__(table, among, anchors, exact=self._kind.exact)
+        super().__init__(table, neighborhood, anchors, exact=self._kind.exact)
 
     def describe(self) -> dict[str, Any]:
         """Return the choices that were made, for ``execution_``."""
@@ -317,9 +317,9 @@ class ColumnSearch(NeighborSearch):
         and the workers compute exact distances of those that are not certain.
         """
         executor, blocks = self._blocks.executor, self._blocks.blocks
-        anchors = np.flatnonzero(self._chosen)
+        anchors = np.flatnonzero(self._searched)
         if not anchors.size:
-            return executor.broadcast(ColumnNeighborLists(self._among, self._anchors, ()))
+            return executor.broadcast(ColumnNeighborLists(self._neighborhood, self._anchors, ()))
         query = executor.broadcast(self._query(padded_rows(anchors) if self._order == "rows" else None))
         shares = reduce_to_fan_in(self._distance_shares(query), sum_arrays)
         candidates = executor.materialize_if_local(delayed(_candidates, pure=False)(query, shares))
@@ -336,7 +336,7 @@ class ColumnSearch(NeighborSearch):
     def _query(self, rows: NDArray[np.int64] | None) -> NeighborQuery:
         source = QuantizedDistances if isinstance(self._kind, Plan) else self._kind
         of_table = self._table.dtype, self._tolerance, self._table.n_threads
-        return NeighborQuery(self._blocks.layout, self._among, self._anchors, rows, source, *of_table)
+        return NeighborQuery(self._blocks.layout, self._neighborhood, self._anchors, rows, source, *of_table)
 
     def _distance_shares(self, query: Delayed) -> list[Delayed]:
         """Return tasks with the distances over some of the columns each, together over all of them.
@@ -393,7 +393,7 @@ def _partial_distances(
         D[...], error_terms = before
     n_threads, everything = worker_threads(1), (0, n_rows)
     for i, block in enumerate(blocks):
-        distances = distances_of_kind(kinds[i], block.columns, block.table.position, n_threads)
+        distances = distances_of_kind(kinds[i], block.columns, block.table.sample_of_row, n_threads)
         for part, n_parts in distances.pieces(_PIECE_BYTES):
             piece = distances.piece(part, n_parts)
             add = before is not None or i > 0 or part > 0
@@ -410,15 +410,15 @@ def _partial_distances(
 @exclusive_on_worker
 def _candidates(query: NeighborQuery, shares: list[PartialDistances]) -> ColumnNeighborLists:
     """Return the candidates of each anchor, from the distances over all columns."""
-    parts, notes = zip(*shares, strict=True)
-    keys, error_terms = distance_array(*parts[0].shape), sum(notes[1:], notes[0])
+    parts, terms = zip(*shares, strict=True)
+    keys, error_terms = distance_array(*parts[0].shape), sum(terms[1:], terms[0])
     total = keys.view(parts[0].dtype)
     total[...] = parts[0]
     for part in parts[1:]:
         total += part
     bound = query.source.bound_of(error_terms, float_type(query.dtype))
     layout = query.layout.layout(worker_threads(query.n_threads))
-    nearest_k = NearestK(layout, query.among, query.tolerance, bound.exact)
+    nearest_k = NearestK(layout, query.neighborhood, query.tolerance, bound.exact)
     anchors = np.flatnonzero(query.anchors & layout.has_hit)
     mask_pairs(
         layout, keys, anchors if query.rows is not None else np.arange(layout.n_rows), (0, layout.n_rows)
@@ -431,7 +431,7 @@ def _candidates(query: NeighborQuery, shares: list[PartialDistances]) -> ColumnN
         for each in lists:
             ranges = work_ranges(each.anchors.size, layout.n_threads)
             nearest_k.tie_sharing.share(each, np.zeros(each.rows.size), ranges, layout.n_threads)
-    return ColumnNeighborLists(query.among, query.anchors, lists)
+    return ColumnNeighborLists(query.neighborhood, query.anchors, lists)
 
 
 @exclusive_on_worker
@@ -439,11 +439,11 @@ def _exact_distances(
     block: ColumnBlock, neighbors: ColumnNeighborLists, squares: bool
 ) -> tuple[NDArray[np.float64], ...]:
     """Return the contributions of a block to the exact distances of candidates that are not certain."""
-    columns, position, n_threads = block.columns, block.table.position, block.table.n_threads
+    columns, sample_of_row, n_threads = block.columns, block.table.sample_of_row, block.table.n_threads
     shares = []
     for each in neighbors.lists:
         ranges = even_ranges(each.anchors.size, 4 * n_threads)
-        shares.append(exact_distances(columns, position, each, squares, ranges, n_threads))
+        shares.append(exact_distances(columns, sample_of_row, each, squares, ranges, n_threads))
     return tuple(shares)
 
 
@@ -467,10 +467,10 @@ class ColumnNearestPass(NearestPass):
     _search: ColumnSearch
 
     def __init__(
-        self, table: DaskPacked, among: Neighborhood, anchors: NDArray[np.bool_], blocks: ColumnBlocks
+        self, table: DaskPacked, neighborhood: Neighborhood, anchors: NDArray[np.bool_], blocks: ColumnBlocks
     ) -> None:
         self._blocks = blocks
-        super().__init__(table, among, anchors, ColumnSearch(table, among, anchors, blocks))
+        super().__init__(table, neighborhood, anchors, ColumnSearch(table, neighborhood, anchors, blocks))
 
     def sums(self, report: Report = no_report, *, with_squares: bool = True) -> NDArray[np.float64]:
         """Return Σ s·z over the anchors, s their weights; ``with_squares`` also Σ s²z and Σ s²z².
@@ -487,7 +487,7 @@ class ColumnNearestPass(NearestPass):
         return np.concatenate(parts, axis=-1)
 
     def sample_margins(
-        self, report: Report = no_report, *, apart: bool = False, gaps: bool = False
+        self, report: Report = no_report, *, separate: bool = False, gaps: bool = False
     ) -> SampleMargins:
         """Return the margins of all samples.
 
@@ -497,11 +497,11 @@ class ColumnNearestPass(NearestPass):
         between = np.zeros(0)
         if gaps:
             (between,) = self._blocks.sum_blocks(_gaps, shared=neighbors)
-        n_rows = self._table.n_samples * (1 + apart)
+        n_rows = self._table.n_samples * (1 + separate)
         if self._table.n_features <= self._table.n_samples:
-            rows: Any = self._blocks.joined(_sample_margins, apart, shared=neighbors)
+            rows: Any = self._blocks.joined(_sample_margins, separate, shared=neighbors)
         else:
-            rows = self._blocks.matrix(_sample_margins, apart, shared=neighbors, n_rows=n_rows)
+            rows = self._blocks.matrix(_sample_margins, separate, shared=neighbors, n_rows=n_rows)
         return SampleMargins(rows, between, self._table.unpacked(self._anchors & self._table.has_hit))
 
     def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -513,12 +513,12 @@ class ColumnNearestPass(NearestPass):
 
     def neighbor_lists(self, report: Report) -> ColumnNeighborLists:
         """Return the neighbors of all anchors, to be sent to the workers."""
-        return ColumnNeighborLists(self._among, self._anchors, tuple(self._search.neighbors(report)))
+        return ColumnNeighborLists(self._neighborhood, self._anchors, tuple(self._search.neighbors(report)))
 
 
 def _margins(block: ColumnBlock, neighbors: ColumnNeighborLists) -> NeighborMargins:
     """Return the margins in the columns of a block."""
-    return NeighborMargins(block.table, block.columns, neighbors.among)
+    return NeighborMargins(block.table, block.columns, neighbors.neighborhood)
 
 
 # Tasks
@@ -530,15 +530,17 @@ def _sums(block: ColumnBlock, neighbors: ColumnNeighborLists, with_squares: bool
 
 
 @exclusive_on_worker
-def _sample_margins(block: ColumnBlock, neighbors: ColumnNeighborLists, apart: bool) -> NDArray[np.float64]:
-    return _margins(block, neighbors).sample_margins(neighbors.lists, apart=apart).rows
+def _sample_margins(
+    block: ColumnBlock, neighbors: ColumnNeighborLists, separate: bool
+) -> NDArray[np.float64]:
+    return _margins(block, neighbors).sample_margins(neighbors.lists, separate=separate).rows
 
 
 @exclusive_on_worker
 def _gaps(block: ColumnBlock, neighbors: ColumnNeighborLists) -> tuple[NDArray[np.float64]]:
     gaps = np.zeros(block.table.n_samples)
     for found in neighbors.lists:
-        gaps[block.table.position[found.anchors]] = mean_gaps(block.table, block.columns, found)
+        gaps[block.table.sample_of_row[found.anchors]] = mean_gaps(block.table, block.columns, found)
     return (gaps,)
 
 
@@ -782,7 +784,7 @@ def _fingerprints(block: ColumnBlock, shared: Any) -> tuple[NDArray[np.float64]]
 
 
 #: Largest share of active features whose columns are gathered on the client.
-_FEW = 1 / 16
+_MAX_GATHERED_SHARE = 1 / 16
 
 
 class ColumnActiveSetMargins(ActiveSetMargins):
@@ -803,7 +805,7 @@ class ColumnActiveSetMargins(ActiveSetMargins):
         self._memory, self._blocks = memory, blocks
         size = table.pair_bytes(table.dtype.itemsize)
         # Distances, coefficients, and a copy of the coefficients to send.
-        super().__init__(table, stored=memory // size > 2, copied=_FEW)
+        super().__init__(table, stored=memory // size > 2, copied=_MAX_GATHERED_SHARE)
         self._distances: ColumnPairwiseDistances | None = None
         self._gathered: LocalPairwiseDistances | None = None
 
@@ -838,7 +840,10 @@ class ColumnActiveSetMargins(ActiveSetMargins):
 
 
 def relabeled_rows(
-    table: DaskPacked, among: Neighborhood, class_weights: NDArray[np.float64] | None, blocks: ColumnBlocks
+    table: DaskPacked,
+    neighborhood: Neighborhood,
+    class_weights: NDArray[np.float64] | None,
+    blocks: ColumnBlocks,
 ) -> RelabeledRows:
     """Return rows, whose columns are on workers, under many labelings."""
 
@@ -849,7 +854,7 @@ def relabeled_rows(
     def summed(pairs: Pairs, squared: bool) -> NDArray[np.floating]:
         return blocks.joined(_summed, shared=(pairs, squared))
 
-    return RelabeledRows(table, among, class_weights, distances, summed)
+    return RelabeledRows(table, neighborhood, class_weights, distances, summed)
 
 
 # Tasks
@@ -938,9 +943,9 @@ class ColumnEngine(Engine):
     def _backend_execution(self) -> dict[str, Any]:
         return self._blocks.source.execution()
 
-    def nearest(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
+    def nearest(self, neighborhood: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
         """Return a pass over the nearest neighbors of the anchors (None: all samples)."""
-        return ColumnNearestPass(self._table, among, self._anchor_rows(anchors), self._blocks)
+        return ColumnNearestPass(self._table, neighborhood, self._anchor_rows(anchors), self._blocks)
 
     @cached_property
     def _pairs(self) -> ColumnPairwiseDistances:
@@ -955,7 +960,7 @@ class ColumnEngine(Engine):
         return ColumnCenteredMatrix(self._blocks)
 
     def relabeled(
-        self, among: Neighborhood, class_weights: NDArray[np.float64] | None = None
+        self, neighborhood: Neighborhood, class_weights: NDArray[np.float64] | None = None
     ) -> RelabeledRows:
         """Return margins under many labelings; sample weights are 1, and no value is missing."""
-        return relabeled_rows(self._table, among, class_weights, self._blocks)
+        return relabeled_rows(self._table, neighborhood, class_weights, self._blocks)

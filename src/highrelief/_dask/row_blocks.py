@@ -199,11 +199,11 @@ class StackedBlocks(Packed):
         self.parts: list[Bounds] = []
         first = row = 0
         for block in self._blocks:
-            position, codes_of_part = packing.class_layout(block.codes, self.n_classes)
+            sample_of_row, codes_of_part = packing.class_layout(block.codes, self.n_classes)
             class_starts.append(np.searchsorted(codes_of_part, np.arange(self.n_classes + 1)))
-            n_padding = -position.size % distances.TILE
-            position = np.where(position == packing.PADDING, packing.PADDING, position + first)
-            positions.append(np.concatenate([position, np.full(n_padding, packing.PADDING)]))
+            n_padding = -sample_of_row.size % distances.TILE
+            sample_of_row = np.where(sample_of_row == packing.PADDING, packing.PADDING, sample_of_row + first)
+            positions.append(np.concatenate([sample_of_row, np.full(n_padding, packing.PADDING)]))
             row_codes.append(np.concatenate([codes_of_part, np.full(n_padding, self.n_classes - 1)]))
             self.parts.append((row, row + positions[-1].size))
             first, row = first + len(block), row + positions[-1].size
@@ -220,12 +220,12 @@ class StackedBlocks(Packed):
     def samples(self) -> NDArray[np.int64]:
         """Index in the table of every row of the layout; −1 for padding."""
         samples = np.concatenate([block.samples for block in self._blocks])
-        return np.where(self.real, samples[self.position], -1)
+        return np.where(self.is_sample, samples[self.sample_of_row], -1)
 
     @cached_property
     def scaled(self) -> ScaledColumns:
         """The columns, scaled and laid out; relative to the ranges of the whole table."""
-        return ScaledColumns(self.raw, self.position, self.scaling, ranges=self.ranges)
+        return ScaledColumns(self.raw, self.sample_of_row, self.scaling, ranges=self.ranges)
 
     @property
     def cross_tiles(self) -> list[Bounds]:

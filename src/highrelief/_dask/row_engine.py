@@ -155,7 +155,7 @@ class _BlockPair:
     def add_margins(self, direction: _DirectedNeighbors, out: NDArray[np.float64], *, by_row: bool) -> None:
         """Add the margins at the neighbors to ``out``, in the units of the blocks of columns."""
         neighbors, columns, spec = direction.neighbors, self._columns, self._spec
-        position = np.arange(columns.n_samples)
+        sample_of_row = np.arange(columns.n_samples)
         for a, b in columns.cuts():
             array, first = columns.precise_block(a, b)
             margins = np.zeros((neighbors.anchors.size if by_row else 1, b - a))
@@ -164,7 +164,7 @@ class _BlockPair:
                 first,
                 b - a,
                 spec.squared,
-                position,
+                sample_of_row,
                 neighbors.anchors,
                 0,
                 neighbors.anchors.size,
@@ -321,7 +321,7 @@ def gaps_between(
         neighbors.anchors,
         np.stack([hits.start[:, HITS], hits.rows.size + misses.start[:, MISSES]], axis=1),
         hits.count + misses.count,
-        hits.sure,
+        hits.n_certain,
         np.concatenate([hits.rows - hit_block.first, misses.rows - miss_block.first + len(hit_block)]),
         np.concatenate([hits.shares, misses.shares]),
     )
@@ -373,15 +373,15 @@ class RowSearch(NeighborSearch):
     """A search for the nearest neighbors of the anchors, by pairs of blocks of rows."""
 
     def __init__(
-        self, table: DaskPacked, among: Neighborhood, anchors: NDArray[np.bool_], blocks: RowBlocks
+        self, table: DaskPacked, neighborhood: Neighborhood, anchors: NDArray[np.bool_], blocks: RowBlocks
     ) -> None:
         def plan() -> Plan:
             is_other, is_middle = blocks.sum_blocks(_levels) > 0
             return plan_columns(table.columns, is_other, is_middle, table.tie_tolerance)
 
-        self._blocks, self._metric = blocks, METRICS[among.metric]
+        self._blocks, self._metric = blocks, METRICS[neighborhood.metric]
         self._kind = choose_kind(table.columns, self._metric, plan)
-        super().__init__(table, among, anchors, exact=self._kind.exact)
+        super().__init__(table, neighborhood, anchors, exact=self._kind.exact)
 
     def describe(self) -> dict[str, Any]:
         """Return the choices that were made, for ``execution_``."""
@@ -405,7 +405,7 @@ class RowSearch(NeighborSearch):
             self._nearest.uniform,
             self._nearest.pooled,
             self._nearest.n_slots,
-            table.unpacked(self._chosen),
+            table.unpacked(self._searched),
             table.input_sample_weight,
         )
 
@@ -417,7 +417,7 @@ class RowSearch(NeighborSearch):
 
     @cached_property
     def _blocks_with_anchors(self) -> list[bool]:
-        is_anchor = self._table.unpacked(self._chosen)
+        is_anchor = self._table.unpacked(self._searched)
         return [bool(is_anchor[a:b].any()) for a, b in self._blocks.bounds]
 
     def lists(self) -> RowNeighborLists:
@@ -447,7 +447,7 @@ class RowSearch(NeighborSearch):
         """Yield the neighbors of all anchors that have a hit, block by block, gathered on the client."""
         table, blocks = self._table, self._blocks
         row_of = np.empty(table.n_samples, np.int64)
-        row_of[table.position[table.real]] = np.flatnonzero(table.real)
+        row_of[table.sample_of_row[table.is_sample]] = np.flatnonzero(table.is_sample)
         lists = self.lists()
         neighbors: list[Neighbors] = blocks.executor.compute(lambda: lists.by_block)
         if lists.search is not None:
@@ -469,11 +469,11 @@ class RowNearestPass(NearestPass):
     _search: RowSearch
 
     def __init__(
-        self, table: DaskPacked, among: Neighborhood, anchors: NDArray[np.bool_], blocks: RowBlocks
+        self, table: DaskPacked, neighborhood: Neighborhood, anchors: NDArray[np.bool_], blocks: RowBlocks
     ) -> None:
         self._blocks = blocks
-        super().__init__(table, among, anchors, RowSearch(table, among, anchors, blocks))
-        self._metric = METRICS[among.metric]
+        super().__init__(table, neighborhood, anchors, RowSearch(table, neighborhood, anchors, blocks))
+        self._metric = METRICS[neighborhood.metric]
         self._column_factors = self._metric.margin_factors(table.columns.factors)
 
     def sums(self, report: Report = no_report, *, with_squares: bool = True) -> NDArray[np.float64]:
@@ -499,7 +499,7 @@ class RowNearestPass(NearestPass):
         )
 
     def sample_margins(
-        self, report: Report = no_report, *, apart: bool = False, gaps: bool = False
+        self, report: Report = no_report, *, separate: bool = False, gaps: bool = False
     ) -> SampleMargins:
         """Return the margins of every sample, as a matrix that the workers store.
 
@@ -510,9 +510,9 @@ class RowNearestPass(NearestPass):
         factors = self._column_factors
         tasks = []
         # The factors of hits are negative: their own rows are positive.
-        for slot, sign in [(HITS, -1.0), (MISSES, 1.0)] if apart else [(None, 1.0)]:
+        for slot, sign in [(HITS, -1.0), (MISSES, 1.0)] if separate else [(None, 1.0)]:
             tasks += self._margin_tasks(lists, margins_of_rows, sign * factors, slot)
-        bounds = bounds_of([b - a for a, b in self._blocks.bounds] * (1 + apart))
+        bounds = bounds_of([b - a for a, b in self._blocks.bounds] * (1 + separate))
         matrix = RowMatrix(executor.materialize(tasks), bounds, table.n_features, executor)
         between = np.zeros(0)
         if gaps:
@@ -628,7 +628,7 @@ def _laid_out(stack: StackedBlocks, by_sample: NDArray[np.floating], padding: fl
     """Return values by class and sample of the table, by class and row of the layout."""
     # Not an index, which would leave the classes of a sample side by side.
     by_row = np.take(by_sample, stack.samples, axis=1)
-    by_row[:, ~stack.real] = padding
+    by_row[:, ~stack.is_sample] = padding
     return by_row
 
 
@@ -721,7 +721,7 @@ def _anchor_rows(
     """Return the anchors among the rows of a block with the features of nonzero weight, and their sums."""
     stack, rows = _active([block], w)
     row_of = np.empty(len(block), np.int64)
-    row_of[stack.position[stack.real]] = np.flatnonzero(stack.real)
+    row_of[stack.sample_of_row[stack.is_sample]] = np.flatnonzero(stack.is_sample)
     return rows.X[row_of[anchors]], rows.sums[row_of[anchors]]
 
 
@@ -843,8 +843,8 @@ class RowWeightedPairs(WeightedPairs):
 
     def _by_class_and_row(self, parts: list[NDArray[Any]], padding: float) -> NDArray[Any]:
         """Return values of blocks by class and sample, by class and row of the layout."""
-        by_row = np.take(np.concatenate(parts, axis=1), self.table.position, axis=1)
-        by_row[:, ~self.table.real] = padding
+        by_row = np.take(np.concatenate(parts, axis=1), self.table.sample_of_row, axis=1)
+        by_row[:, ~self.table.is_sample] = padding
         return by_row
 
 
@@ -852,7 +852,7 @@ def _by_row(table: Layout, parts: list[NDArray[np.float64]]) -> NDArray[np.float
     """Return values of blocks by sample, by row of the layout; 0 for padding."""
     by_sample = np.concatenate(parts)
     out = np.zeros((table.n_rows, *by_sample.shape[1:]))
-    out[table.real] = by_sample[table.position[table.real]]
+    out[table.is_sample] = by_sample[table.sample_of_row[table.is_sample]]
     return out
 
 
@@ -868,7 +868,7 @@ class RowAnchorColumns:
         table, blocks, executor = pairs.table, pairs.blocks, pairs.blocks.executor
         self._blocks, self._weights = blocks, weights
         self._own = table.own_weight[anchors], pairs.between_duplicates[anchors]
-        samples = table.position[anchors]
+        samples = table.sample_of_row[anchors]
         indices = [np.flatnonzero((samples >= a) & (samples < b)) for a, b in blocks.bounds]
         block_rows = [samples[own] - a for own, (a, _) in zip(indices, blocks.bounds, strict=True)]
         parts = blocks.compute_blocks(_anchor_rows, block_rows, shared=pairs.w)
@@ -933,9 +933,9 @@ class RowEngine(Engine):
     def _backend_execution(self) -> dict[str, Any]:
         return self._blocks.source.execution()
 
-    def nearest(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
+    def nearest(self, neighborhood: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
         """Return a pass over the nearest neighbors of the anchors (None: all samples)."""
-        return RowNearestPass(self._table, among, self._anchor_rows(anchors), self._blocks)
+        return RowNearestPass(self._table, neighborhood, self._anchor_rows(anchors), self._blocks)
 
     @cached_property
     def _pairs(self) -> RowPairwiseDistances:

@@ -70,7 +70,7 @@ class SearchSpec:
 
     def distances(self, stack: StackedBlocks) -> Distances:
         """Return the distances between the rows of stacked blocks."""
-        return distances_of_kind(self.kind, stack.columns, stack.position, 1)
+        return distances_of_kind(self.kind, stack.columns, stack.sample_of_row, 1)
 
     def key_unit(self, stack: StackedBlocks) -> float:
         """Return what an integer key of a distance is multiplied by to give the distance; 1 for floats."""
@@ -324,8 +324,8 @@ def anchor_distances(
     is_anchor = [spec.is_anchor[each.table_rows] for each in blocks]
     if sum(map(np.count_nonzero, is_anchor)) >= limits.few_anchors * sum(map(len, blocks)):
         stack = StackedBlocks(blocks)
-        D, E, distances = _between_parts(stack, spec)
-        for side, (mask, keys) in enumerate(zip(is_anchor, (D, E), strict=False)):
+        D, D_transposed, distances = _between_parts(stack, spec)
+        for side, (mask, keys) in enumerate(zip(is_anchor, (D, D_transposed), strict=False)):
             yield AnchorDistances(stack, side, keys, distances, spec) if mask.any() else None
         return
     for own, mask, facing in zip(blocks, is_anchor, blocks[::-1], strict=True):
@@ -343,10 +343,10 @@ def _between_parts(
     """Return distances of the first part of a stack to the last, their transpose, and error bounds."""
     (a, b), (c, d) = stack.parts[0], stack.parts[-1]
     D = distance_array(b - a, d - c)
-    E = D if len(stack.parts) == 1 else distance_array(d - c, b - a)
+    D_transposed = D if len(stack.parts) == 1 else distance_array(d - c, b - a)
     distances = spec.distances(stack)
-    distances.add_tiles(distances.piece(0, 1), (a, b), (c, d), D, E)
-    return D, E, distances
+    distances.add_tiles(distances.piece(0, 1), (a, b), (c, d), D, D_transposed)
+    return D, D_transposed, distances
 
 
 class TiedPairs(NamedTuple):
@@ -441,13 +441,13 @@ class AnchorDistances:
     def _find_candidates(self, which: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return numbers of candidates of some anchors by class, and the candidates as columns of D."""
         n_classes, anchors, own = self._stack.n_classes, self.anchors[which], self._own[which]
-        codes, sample_weight, off = self._kernel_rows
+        codes, sample_weight, absolute_error = self._kernel_rows
         # An anchor that is no column of D is among the rows behind the columns.
         places = np.where(own >= 0, own, self._others.size + anchors)
         counts = np.empty((anchors.size, n_classes), np.int64)
         columns = []
         for rows, run in _runs(self._D, anchors, n_classes):
-            start, count, sure = (np.zeros((run.stop - run.start, n_classes), np.int64) for _ in "123")
+            start, count, n_certain = (np.zeros((run.stop - run.start, n_classes), np.int64) for _ in "123")
             columns.append(
                 candidates_kernels.find_candidates(
                     rows,
@@ -462,12 +462,12 @@ class AnchorDistances:
                     self._spec.k,
                     False,
                     self._distances.as_float,
-                    off,
+                    absolute_error,
                     self._error_bound[1],
                     self._error_bound[2],
                     start,
                     count,
-                    sure,
+                    n_certain,
                 )
             )
             counts[run] = count
@@ -476,12 +476,12 @@ class AnchorDistances:
     @cached_property
     def _kernel_rows(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         """Codes, sample weights and error bounds of the columns of D, followed by those of its rows."""
-        stack, off = self._stack, self._error_bound[0]
-        codes, sample_weight, off = (
+        stack, absolute_error = self._stack, self._error_bound[0]
+        codes, sample_weight, absolute_error = (
             np.concatenate([values[self._other], values[self._part]])
-            for values in (stack.codes, stack.sample_weight, off)
+            for values in (stack.codes, stack.sample_weight, absolute_error)
         )
-        return codes, sample_weight, off
+        return codes, sample_weight, absolute_error
 
     def _measured_candidates(
         self, which: slice, counts: NDArray[np.int64], columns: NDArray[np.int64]
@@ -509,7 +509,7 @@ class AnchorDistances:
         start = (np.cumsum(counts) - counts.ravel()).reshape(counts.shape)
         rows = self._other.start + columns
         lists = Neighbors(self._part.start + anchors, start, counts, np.zeros_like(counts), rows, np.empty(0))
-        of_stack = self._stack.columns, self._stack.position
+        of_stack = self._stack.columns, self._stack.sample_of_row
         return self._spec.metric.from_sums(exact_distances(*of_stack, lists, self._spec.metric.squares))
 
     def tied_pairs(self, ties: Ties) -> Iterator[TiedPairs]:
@@ -555,8 +555,10 @@ class AnchorDistances:
         key = spec.metric.to_sums(kth)
         if not self._distances.as_float:
             key = key / spec.key_unit(self._stack)
-        off, relative, tolerance = self._error_bound
-        slack = 2.0 * (off[self._part][self.anchors[which]] + relative * key) + 2.1 * tolerance * key
+        absolute_error, relative, tolerance = self._error_bound
+        slack = (
+            2.0 * (absolute_error[self._part][self.anchors[which]] + relative * key) + 2.1 * tolerance * key
+        )
         # Keys are rounded to float32, or to integers.
         slack += 2.0**-20 * key if self._distances.as_float else 1.0
         return key - slack, np.minimum(key + slack, candidates_kernels.MASKED - 1.0)

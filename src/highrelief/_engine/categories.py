@@ -163,7 +163,7 @@ class MissingLevels(MissingValues):
         The table.
     scaling : Scaling
         Of the columns.
-    position : (n_rows,) int64
+    sample_of_row : (n_rows,) int64
         The row of the table at each row of the layout, or ``PADDING``.
     codes : (n_rows,) int64
         Class of each row of the layout.
@@ -179,13 +179,15 @@ class MissingLevels(MissingValues):
         missing_mask: MissingMask,
         X: NDArray[Any],
         scaling: Scaling,
-        position: NDArray[np.int64],
+        sample_of_row: NDArray[np.int64],
         codes: NDArray[np.int64],
         *,
         sample_weight: NDArray[np.float64] | None = None,
         n_threads: int = 1,
     ) -> None:
-        super().__init__(missing_mask, X, scaling, position, sample_weight=sample_weight, n_threads=n_threads)
+        super().__init__(
+            missing_mask, X, scaling, sample_of_row, sample_weight=sample_weight, n_threads=n_threads
+        )
         self._encoding = encoding
         self.set_of, self.n_sets = codes, int(codes.max()) + 1
         self._classes = codes[self._row_of]

@@ -229,7 +229,7 @@ class ScaledColumns:
     ----------
     X : (n_samples, n_features) float32 or float64
         The table; it is not copied.
-    position : (n_rows,) int
+    sample_of_row : (n_rows,) int
         The row of the table at each row of the layout, or ``PADDING``.
     scaling : Scaling
         Of the features.
@@ -244,14 +244,19 @@ class ScaledColumns:
     def __init__(
         self,
         X: NDArray[np.floating],
-        position: NDArray[np.int64],
+        sample_of_row: NDArray[np.int64],
         scaling: Scaling,
         *,
         sample_weight: NDArray[np.float64] | None = None,
         ranges: ColumnRanges | None = None,
         n_threads: int = 1,
     ) -> None:
-        self._X, self._position, self._scaling, self._sample_weight = X, position, scaling, sample_weight
+        self._X, self._sample_of_row, self._scaling, self._sample_weight = (
+            X,
+            sample_of_row,
+            scaling,
+            sample_weight,
+        )
         self._ranges = ColumnRanges.of(X, n_threads) if ranges is None else ranges
         self._n_threads = n_threads
         unit = np.ones(X.shape[1], X.dtype) if scaling.unit is None else scaling.unit
@@ -262,11 +267,11 @@ class ScaledColumns:
         n_features = self._X.shape[1]
         width = packing.padded_width(n_features, self._X.itemsize)
         check_room(
-            float(self._position.size) * width * self._X.itemsize,
-            f"A scaled copy of {self._position.size} samples of {n_features} features",
+            float(self._sample_of_row.size) * width * self._X.itemsize,
+            f"A scaled copy of {self._sample_of_row.size} samples of {n_features} features",
             "Use fewer features, or float32 instead of float64.",
         )
-        packed = packing.aligned_zeros((self._position.size, width), self._X.dtype)
+        packed = packing.aligned_zeros((self._sample_of_row.size, width), self._X.dtype)
         self.write(np.arange(n_features), packed)
         return packed
 
@@ -292,9 +297,9 @@ class ScaledColumns:
         steps = self._unit[which], self._end[which], self._divisor[which]
 
         def of_rows(a: int, b: int) -> None:
-            packing.pack_columns(X, columns, self._position, *steps, a, b, packed, at)
+            packing.pack_columns(X, columns, self._sample_of_row, *steps, a, b, packed, at)
 
-        run_all(of_rows, even_ranges(self._position.size, _PARTS), self._n_threads)
+        run_all(of_rows, even_ranges(self._sample_of_row.size, _PARTS), self._n_threads)
 
     @cached_property
     def spans(self) -> NDArray[np.float64]:

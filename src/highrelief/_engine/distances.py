@@ -87,7 +87,7 @@ class Distances(ABC):
 
 def exact_distances(
     columns: Columns,
-    position: NDArray[np.int64],
+    sample_of_row: NDArray[np.int64],
     found: Neighbors,
     squares: bool,
     ranges: list[Range] | None = None,
@@ -95,10 +95,10 @@ def exact_distances(
 ) -> NDArray[np.float64]:
     """Return exact distances of the uncertain candidates over the columns; Euclidean ones squared."""
     exact = np.zeros(found.rows.size)
-    lists = found.start, found.count, found.sure, found.rows, exact
+    lists = found.start, found.count, found.n_certain, found.rows, exact
     metric = nearest.SQUARED_EUCLIDEAN if squares else nearest.MANHATTAN
     for array, first, which in columns.blocks():
-        block = (array, first, columns.distance_factors[which], metric, position, found.anchors)
+        block = (array, first, columns.distance_factors[which], metric, sample_of_row, found.anchors)
 
         def measure(a: int, b: int, block: tuple[Any, ...] = block) -> None:
             nearest.add_exact(*block, a, b, *lists)
@@ -115,18 +115,20 @@ class DenseDistances(Distances):
     ----------
     columns : Columns
         The table.
-    position : (n_rows,) int64
+    sample_of_row : (n_rows,) int64
         The row of the table at each row of the layout, or −1.
     n_threads : int
         Number of threads.
     """
 
-    def __init__(self, columns: Columns, position: NDArray[np.int64], n_threads: int) -> None:
-        self._columns, self._position, self._n_threads = columns, position, n_threads
+    def __init__(self, columns: Columns, sample_of_row: NDArray[np.int64], n_threads: int) -> None:
+        self._columns, self._sample_of_row, self._n_threads = columns, sample_of_row, n_threads
 
     def measure(self, found: Neighbors, ranges: list[Range]) -> NDArray[np.float64]:
         """Return exact distances of uncertain candidates, Euclidean ones squared; ``ranges``: of anchors."""
-        return exact_distances(self._columns, self._position, found, self.squares, ranges, self._n_threads)
+        return exact_distances(
+            self._columns, self._sample_of_row, found, self.squares, ranges, self._n_threads
+        )
 
 
 # Float distances: Euclidean ones, and columns of very different ranges.
@@ -172,9 +174,9 @@ class FloatDistances(DenseDistances):
     exact = False
     _center: bool
 
-    def __init__(self, columns: Columns, position: NDArray[np.int64], n_threads: int) -> None:
-        super().__init__(columns, position, n_threads)
-        self._of_rows = np.zeros(position.size)
+    def __init__(self, columns: Columns, sample_of_row: NDArray[np.int64], n_threads: int) -> None:
+        super().__init__(columns, sample_of_row, n_threads)
+        self._of_rows = np.zeros(sample_of_row.size)
         self._n_pieces = 0
 
     @property
@@ -213,9 +215,9 @@ class FloatDistances(DenseDistances):
 
     def _scaled(self, a: int, b: int, width: int) -> NDArray[np.floating]:
         """Return columns a … b of the rows in the layout, scaled and shifted; padding is 0."""
-        columns, position = self._columns, self._position
-        values = packing.aligned_zeros((position.size, width), columns.dtype)
-        real = np.flatnonzero(position != packing.PADDING)
+        columns, sample_of_row = self._columns, self._sample_of_row
+        values = packing.aligned_zeros((sample_of_row.size, width), columns.dtype)
+        sample_rows = np.flatnonzero(sample_of_row != packing.PADDING)
         array, first = columns.block(a, b)
         source = array[:, first : first + b - a]
         origin = columns.low[a:b]
@@ -225,9 +227,9 @@ class FloatDistances(DenseDistances):
                 mean = source.mean(axis=0, dtype=np.float64)
             origin = np.where(origin == columns.high[a:b], origin, mean)
         factors = columns.distance_factors[a:b]
-        for start, end in even_ranges(real.size, -(-real.size // 256)):
-            rows = source[position[real[start:end]]] - origin
-            values[real[start:end], : b - a] = rows * factors
+        for start, end in even_ranges(sample_rows.size, -(-sample_rows.size // 256)):
+            rows = source[sample_of_row[sample_rows[start:end]]] - origin
+            values[sample_rows[start:end], : b - a] = rows * factors
         return values
 
 
@@ -257,7 +259,7 @@ class ProductDistances(FloatDistances):
     def pieces(self, most_bytes: float) -> list[tuple[int, int]]:
         """Return parts of the columns, (index, number of parts), of about this many bytes each."""
         columns = self._columns
-        n = int(np.ceil(self._position.size * columns.n_features * columns.dtype.itemsize / most_bytes))
+        n = int(np.ceil(self._sample_of_row.size * columns.n_features * columns.dtype.itemsize / most_bytes))
         n = max(1, min(n, -(-columns.n_features // limits.min_piece_columns)))
         return [(i, n) for i in range(n)]
 
@@ -265,7 +267,7 @@ class ProductDistances(FloatDistances):
         """Return the columns of one part."""
         n = self._columns.n_features
         a, b = n * part // n_parts, n * (part + 1) // n_parts
-        sums = np.empty(self._position.size)
+        sums = np.empty(self._sample_of_row.size)
         if self._columns.X.dtype.itemsize == 1:
             found = ScaledRows(*self._bytes(a, b, sums))
         else:
@@ -279,10 +281,10 @@ class ProductDistances(FloatDistances):
 
     def _bytes(self, a: int, b: int, sums: NDArray[np.float64]) -> tuple[NDArray[Any], ...]:
         """Return columns a … b of one-byte rows in the layout, their sums, means and factors."""
-        columns, position = self._columns, self._position
+        columns, sample_of_row = self._columns, self._sample_of_row
         origin = columns.X[:, a:b].mean(axis=0, dtype=np.float64).astype(columns.dtype)
         # Pairs with padding are masked, whatever its values.
-        values = columns.X[np.maximum(position, 0), a:b]
+        values = columns.X[np.maximum(sample_of_row, 0), a:b]
         return values, sums, origin, columns.distance_factors[a:b].astype(columns.dtype)
 
     def add_tiles(
@@ -374,7 +376,7 @@ class TileDistances(FloatDistances):
         """Return all columns."""
         n = self._columns.n_features
         values = self._scaled(0, n, packing.padded_width(n, self._columns.dtype.itemsize))
-        sums = np.empty(self._position.size)
+        sums = np.empty(self._sample_of_row.size)
         distances_kernels.row_sums(values, sums)
         self._of_rows += sums
         self._n_pieces += 1
@@ -416,7 +418,7 @@ class TileDistances(FloatDistances):
         """Write the distances of some rows, a multiple of 4, to all rows."""
         out = D.view(np.float32)
         tile = distances_kernels.TILE
-        n_rows = self._position.size
+        n_rows = self._sample_of_row.size
 
         def work(start: int, j: int) -> None:
             T = np.empty((tile, tile))

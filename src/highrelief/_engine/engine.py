@@ -86,16 +86,16 @@ class Engine(ABC):
     # Nearest neighbors
 
     @abstractmethod
-    def nearest(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
+    def nearest(self, neighborhood: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
         """Return a pass over the nearest neighbors of the anchors (None: all samples)."""
 
     def _anchor_rows(self, anchors: NDArray[np.integer] | None) -> NDArray[np.bool_]:
         """Return which rows of the layout are anchors; None: all samples."""
-        mask = self._table.real
+        mask = self._table.is_sample
         if anchors is not None:
             is_anchor = np.zeros(self._table.n_samples, dtype=bool)
             is_anchor[anchors] = True
-            mask = mask & is_anchor[self._table.position]
+            mask = mask & is_anchor[self._table.sample_of_row]
         return mask
 
     # Soft neighborhoods
@@ -124,7 +124,7 @@ class Engine(ABC):
         raise not_offered(self, "centered")
 
     def relabeled(
-        self, among: Neighborhood, class_weights: NDArray[np.float64] | None = None
+        self, neighborhood: Neighborhood, class_weights: NDArray[np.float64] | None = None
     ) -> RelabeledRows:
         """Return margins under many labelings; sample weights are 1, and no value is missing."""
         raise not_offered(self, "relabeled")
@@ -143,11 +143,11 @@ class LocalEngine(Engine):
 
     _table: Packed
 
-    def nearest(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
+    def nearest(self, neighborhood: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
         """Return a pass over the nearest neighbors of the anchors (None: all samples)."""
         table, rows = self._table, self._anchor_rows(anchors)
-        margins = NeighborMargins(table, table.columns, among)
-        return LocalNearestPass(table, among, rows, LocalSearch.of(table, among, rows), margins)
+        margins = NeighborMargins(table, table.columns, neighborhood)
+        return LocalNearestPass(table, neighborhood, rows, LocalSearch.of(table, neighborhood, rows), margins)
 
     @cached_property
     def _pairs(self) -> LocalPairwiseDistances:
@@ -162,10 +162,10 @@ class LocalEngine(Engine):
         return CenteredColumns(self._table.raw, self._table.scaling, self._table.n_threads)
 
     def relabeled(
-        self, among: Neighborhood, class_weights: NDArray[np.float64] | None = None
+        self, neighborhood: Neighborhood, class_weights: NDArray[np.float64] | None = None
     ) -> RelabeledRows:
         """Return margins under many labelings; sample weights are 1, and no value is missing."""
-        return RelabeledRows.of(self._table, among, class_weights)
+        return RelabeledRows.of(self._table, neighborhood, class_weights)
 
     def radius_neighborhoods(self) -> RadiusNeighborhoods:
         """Return margins at all samples within or beyond a radius."""

@@ -90,7 +90,7 @@ class LocalHyperplanes:
 
     def __init__(self, table: Packed, n_neighbors: int, penalty: float) -> None:
         self._table = table
-        self._among = Neighborhood(n_neighbors, pooled=True)
+        self._neighborhood = Neighborhood(n_neighbors, pooled=True)
         self._penalty = penalty
         self._columns = table.columns
         self._distances: dict[str, Any] = {}
@@ -152,13 +152,19 @@ class LocalHyperplanes:
     def _parts(self, n_anchors: int) -> list[tuple[int, int]]:
         """Return ranges of anchors, which do not depend on the number of threads."""
         table = self._table
-        work = 2.0 * n_anchors * table.n_features * min(self._among.n_neighbors, table.n_samples)
+        work = 2.0 * n_anchors * table.n_features * min(self._neighborhood.n_neighbors, table.n_samples)
         return even_ranges(n_anchors, min(table.n_parts(table.n_features), 1 + int(work / limits.part_work)))
 
     def _lists(self, found: ConvexCombinations) -> tuple[Any, ...]:
         """Return the arguments of the margin kernels: anchors and neighbors as rows of the table."""
-        position = self._table.position
-        return position[found.anchors], found.start, found.size, position[found.rows], found.coefficients
+        sample_of_row = self._table.sample_of_row
+        return (
+            sample_of_row[found.anchors],
+            found.start,
+            found.size,
+            sample_of_row[found.rows],
+            found.coefficients,
+        )
 
     # From weights to convex combinations
 
@@ -167,7 +173,7 @@ class LocalHyperplanes:
         if not w.any():
             return
         weighted = self._table.under(w)
-        search = LocalSearch.of(weighted, self._among, self._table.real)
+        search = LocalSearch.of(weighted, self._neighborhood, self._table.is_sample)
         self._distances = search.describe()
         roots = np.sqrt(w[w > 0.0])
         equal: Indices | None = None
@@ -197,7 +203,7 @@ class LocalHyperplanes:
         found = np.empty((anchors.size, 2))
         found[:, HITS] = of_class - own + np.maximum(own - 1.0, 0.0)
         found[:, MISSES] = table.total_sample_weight - of_class
-        return np.minimum(found, self._among.n_neighbors)
+        return np.minimum(found, self._neighborhood.n_neighbors)
 
     def _combine(self, found: ConvexCombinations, columns: Columns, roots: Vector) -> None:
         """Compute the coefficients of the closest convex combinations (Cai et al. 2014, eq. 4).
@@ -225,7 +231,7 @@ class LocalHyperplanes:
         entries = size * (size + 1) // 2
         place = np.cumsum(entries) - entries
         gram = np.zeros(int(entries.sum()))
-        anchors, rows = table.position[found.anchors[a0:a1]], table.position[found.rows]
+        anchors, rows = table.sample_of_row[found.anchors[a0:a1]], table.sample_of_row[found.rows]
         systems = [(2 * a, 2 * b) for a, b in self._parts(a1 - a0)]
 
         def of_block(array: NDArray[np.floating], first: int, of: slice) -> None:
@@ -256,8 +262,8 @@ def _equal_rows(table: Packed) -> Indices:
     first: dict[bytes, int] = {}
     return np.array(
         [
-            first.setdefault(table.raw[position].tobytes(), row) if table.real[row] else row
-            for row, position in enumerate(table.position)
+            first.setdefault(table.raw[sample_of_row].tobytes(), row) if table.is_sample[row] else row
+            for row, sample_of_row in enumerate(table.sample_of_row)
         ]
     )
 

@@ -34,7 +34,7 @@ class RelabeledRows:
     ----------
     table : LabeledTable
         The rows, of sample weight 1, without missing values and without a batch constraint.
-    among : Neighborhood
+    neighborhood : Neighborhood
         Which neighbors count.
     class_weights : (n_classes,) float64 or None
         Factor of the samples of a class in sums over samples.
@@ -47,17 +47,17 @@ class RelabeledRows:
     def __init__(
         self,
         table: LabeledTable,
-        among: Neighborhood,
+        neighborhood: Neighborhood,
         class_weights: NDArray[np.float64] | None,
         distances: Callable[[bool], NDArray[np.float64]],
         summed: Callable[[Pairs, bool], NDArray[np.floating]],
     ) -> None:
-        self._table, self._among, self._summed = table, among, summed
+        self._table, self._neighborhood, self._summed = table, neighborhood, summed
         self._n_classes = table.n_classes
         self._n_threads = table.n_threads
         self._tolerance = table.tie_tolerance
         self._class_weights = np.ones(table.n_classes) if class_weights is None else class_weights
-        self._metric = METRICS[among.metric]
+        self._metric = METRICS[neighborhood.metric]
         check_room(
             8.0 * _N_SQUARES * float(table.n_samples) ** 2,
             f"The neighbors of {table.n_samples} samples in order, which permuted labels are counted by,",
@@ -68,10 +68,12 @@ class RelabeledRows:
         labelings.has_ties(self._sorted, self._tolerance, self._tied)
 
     @classmethod
-    def of(cls, table: Packed, among: Neighborhood, class_weights: NDArray[np.float64] | None = None) -> Self:
+    def of(
+        cls, table: Packed, neighborhood: Neighborhood, class_weights: NDArray[np.float64] | None = None
+    ) -> Self:
         """Return the rows of a table in this process."""
         functions = partial(added_distances, table), partial(summed_pairs, table)
-        return cls(table, among, class_weights, *functions)
+        return cls(table, neighborhood, class_weights, *functions)
 
     def mean_margins(
         self, labels: NDArray[np.integer], dtype: type[np.floating] = np.float64
@@ -88,17 +90,17 @@ class RelabeledRows:
         return out
 
     def _most_entries(self, n_labelings: int) -> int:
-        n_slots = 2 if self._among.pooled else self._n_classes
-        return n_labelings * len(self._ranked) * n_slots * self._among.n_neighbors
+        n_slots = 2 if self._neighborhood.pooled else self._n_classes
+        return n_labelings * len(self._ranked) * n_slots * self._neighborhood.n_neighbors
 
     def _pairs(self, labels: NDArray[np.int64], dtype: np.dtype) -> Pairs:
         """Return the pairs that are neighbors under any labeling, with their coefficients."""
-        among, n = self._among, labels.shape[1]
-        n_slots = 2 if among.pooled else self._n_classes
-        rank_weights = among.rank_weights(n)
+        neighborhood, n = self._neighborhood, labels.shape[1]
+        n_slots = 2 if neighborhood.pooled else self._n_classes
+        rank_weights = neighborhood.rank_weights(n)
         lists = (self._ranked, self._sorted, self._tied, labels)
         uses = np.zeros(self._ranked.shape, np.int64)
-        labelings.count_uses(*lists, n_slots, among.pooled, rank_weights.size, self._tolerance, uses)
+        labelings.count_uses(*lists, n_slots, neighborhood.pooled, rank_weights.size, self._tolerance, uses)
         # A pair has no direction: the coefficients of both directions are added.
         rows = np.arange(n)[:, np.newaxis]
         pair = np.minimum(rows, self._ranked) * n + np.maximum(rows, self._ranked)
@@ -115,9 +117,9 @@ class RelabeledRows:
             self._row_weights(labels),
             self._factors(labels),
             n_slots,
-            among.pooled,
+            neighborhood.pooled,
             rank_weights,
-            among.rank_decay is None,
+            neighborhood.rank_decay is None,
             self._tolerance,
             column,
             coefficients,
@@ -138,7 +140,7 @@ class RelabeledRows:
     def _factors(self, labels: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return sign and weight of hits and misses, (n_labelings, class of the sample, slot)."""
         n_classes = self._n_classes
-        if self._among.pooled:
+        if self._neighborhood.pooled:
             return np.tile([-1.0, 1.0], (len(labels), n_classes, 1))
         priors = _class_sizes(labels, n_classes) * self._class_weights
         priors = priors / priors.sum(axis=1, keepdims=True)

@@ -59,12 +59,12 @@ class Layout:
         self.n_classes = n_classes
         self.n_threads = n_threads
         self.has_sample_weight = sample_weight is not None
-        self.position, self.codes = self._laid_out(codes)
-        self.real = self.position != packing.PADDING
+        self.sample_of_row, self.codes = self._laid_out(codes)
+        self.is_sample = self.sample_of_row != packing.PADDING
         self.input_codes, self._input_sample_weight = codes, sample_weight
         self.sample_weight = np.zeros(self.n_rows)
-        self.sample_weight[self.real] = (
-            1.0 if sample_weight is None else sample_weight[self.position[self.real]]
+        self.sample_weight[self.is_sample] = (
+            1.0 if sample_weight is None else sample_weight[self.sample_of_row[self.is_sample]]
         )
         self.total_sample_weight = float(self.sample_weight.sum())
         of_classes = np.bincount(self.codes, weights=self.sample_weight, minlength=n_classes)
@@ -87,7 +87,7 @@ class Layout:
     @cached_property
     def padding(self) -> NDArray[np.int64]:
         """Rows of the layout without a sample."""
-        return np.flatnonzero(~self.real)
+        return np.flatnonzero(~self.is_sample)
 
     @cached_property
     def class_starts(self) -> NDArray[np.int64]:
@@ -97,12 +97,12 @@ class Layout:
     @property
     def n_rows(self) -> int:
         """Number of rows of the layout, padding included."""
-        return self.position.size
+        return self.sample_of_row.size
 
     @cached_property
     def class_sizes(self) -> NDArray[np.int64]:
         """Number of samples of every class, whatever their weights."""
-        return np.bincount(self.codes[self.real], minlength=self.n_classes)
+        return np.bincount(self.codes[self.is_sample], minlength=self.n_classes)
 
     @cached_property
     def has_hit(self) -> NDArray[np.bool_]:
@@ -111,12 +111,12 @@ class Layout:
             hits = self.n_available_rows[np.arange(self.n_rows), self.codes]
             # With a continuous target all samples are of one class, and there are no misses.
             misses = (self.n_available_rows.sum(axis=1) > hits) | (self.n_classes == 1)
-            return self.real & (hits > 0) & misses
-        return self.real & ((self.class_sizes[self.codes] > 1) | (self.sample_weight > 1.0))
+            return self.is_sample & (hits > 0) & misses
+        return self.is_sample & ((self.class_sizes[self.codes] > 1) | (self.sample_weight > 1.0))
 
     @cached_property
     def miss_factors(self) -> NDArray[np.float64]:
-        """P(c)/(1 − P(y)) for anchors of a kind, of class y (rows), and misses of class c (columns).
+        """P(c)/(1 − P(y)) for anchors of a stratum, of class y (rows), and misses of class c (columns).
 
         Kononenko's factor; P(c)/(1 − P(c)), as Sun 2007 prints it in eq. (19), is not 1 for two classes. P is
         estimated among the samples that may be neighbors, with sample and class weights.
@@ -152,10 +152,10 @@ class Layout:
         """Batch of every row, 0 for padding; no entries if there is no batch constraint."""
         if self.batch_constraint is None:
             return np.empty(0, np.int64)
-        return np.where(self.real, self.batch_constraint.batches[self.position], 0)
+        return np.where(self.is_sample, self.batch_constraint.batches[self.sample_of_row], 0)
 
     @cached_property
-    def kinds(self) -> NDArray[np.int64]:
+    def strata(self) -> NDArray[np.int64]:
         """Rows of :attr:`miss_factors` for every row: its class, or its class and batch."""
         return (
             self.codes
@@ -164,7 +164,7 @@ class Layout:
         )
 
     @property
-    def n_kinds(self) -> int:
+    def n_strata(self) -> int:
         """Number of rows of :attr:`miss_factors`."""
         return self.n_classes * (1 if self.batch_constraint is None else self.batch_constraint.n_batches)
 
@@ -214,7 +214,7 @@ class Layout:
     def unpacked(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Return values by row of the layout in the order of the samples."""
         out = np.empty((self.n_samples, *rows.shape[1:]), dtype=rows.dtype)
-        out[self.position[self.real]] = rows[self.real]
+        out[self.sample_of_row[self.is_sample]] = rows[self.is_sample]
         return out
 
     def pair_bytes(self, itemsize: int) -> float:
@@ -386,7 +386,7 @@ class Packed(DenseTable):
         """The columns, scaled and laid out on access."""
         return ScaledColumns(
             self.raw,
-            self.position,
+            self.sample_of_row,
             self.scaling,
             sample_weight=self._input_sample_weight,
             ranges=self.ranges,
@@ -401,7 +401,7 @@ class Packed(DenseTable):
     @cached_property
     def missing(self) -> MissingValues | MixedMissingValues | None:
         """Missing values of the rows, and the excess of their differences; None if no value is missing."""
-        layout = (self.raw, self.scaling, self.position)
+        layout = (self.raw, self.scaling, self.sample_of_row)
         more: dict[str, Any] = {"sample_weight": self._input_sample_weight, "n_threads": self.n_threads}
         values: type[MissingValues] = MissingValues
         levels: type[MissingLevels] = MissingLevels

@@ -40,7 +40,7 @@ class MissingValues:
         The table, with the smallest value of the column in place of missing ones.
     scaling : Scaling
         Of the features.
-    position : (n_rows,) int64
+    sample_of_row : (n_rows,) int64
         The row of the table at each row of the layout, or ``PADDING``.
     sample_weight : (n_samples,) float64 or None
         Sample weights; None: 1.
@@ -57,7 +57,7 @@ class MissingValues:
         missing_mask: MissingMask,
         X: NDArray[np.floating],
         scaling: Scaling,
-        position: NDArray[np.int64],
+        sample_of_row: NDArray[np.int64],
         *,
         sample_weight: NDArray[np.float64] | None = None,
         n_threads: int = 1,
@@ -76,16 +76,16 @@ class MissingValues:
         self.features = missing_mask.features if owner is None else owner[missing_mask.features]
         self._columns = missing_mask.features
         self._row_of = np.empty(X.shape[0], np.int64)
-        real = np.flatnonzero(position != packing.PADDING)
-        self._row_of[position[real]] = real
-        count = np.zeros(position.size, np.int64)
-        count[real] = np.diff(missing_mask.start)[position[real]]
+        sample_rows = np.flatnonzero(sample_of_row != packing.PADDING)
+        self._row_of[sample_of_row[sample_rows]] = sample_rows
+        count = np.zeros(sample_of_row.size, np.int64)
+        count[sample_rows] = np.diff(missing_mask.start)[sample_of_row[sample_rows]]
         #: Missing values of each row, as indices into ``features``.
         self.start = np.concatenate([[0], np.cumsum(count)])
-        self.which = missing_mask.of_samples(position[real]).which
-        self._n_chunks = -(-position.size // missing_kernels.CHUNK)
+        self.which = missing_mask.of_samples(sample_of_row[sample_rows]).which
+        self._n_chunks = -(-sample_of_row.size // missing_kernels.CHUNK)
         #: Set of expectations of each row, and the number of sets.
-        self.set_of = np.zeros(position.size, np.int64)
+        self.set_of = np.zeros(sample_of_row.size, np.int64)
         self.n_sets = 1
         self._rounded: dict[bool, NDArray[np.floating]] = {}
 

@@ -22,7 +22,7 @@ from .distances import Distances, Range
 from .layout import LabeledTable, Layout, sum_in_order
 from .missing import MissingValues, MixedMissingValues
 from .neighbors import ErrorBound, Neighbors
-from .quantized import UNEQUAL, QuantizedDistances
+from .quantized import LEVEL_TOLERANCE, QuantizedDistances
 from .threads import even_ranges, run_all
 
 Places = NDArray[np.int64]
@@ -245,7 +245,7 @@ class ExpectedDistances(Distances):
         steps = 0.0 if self.as_float else 1.0
         absolute = self._times * base.absolute + rounding + rounding.max() + steps
         # Levels are equally spaced up to a tolerance only.
-        relative = UNEQUAL if base.exact else base.relative + (2.0**-23 if self.as_float else 0.0)
+        relative = LEVEL_TOLERANCE if base.exact else base.relative + (2.0**-23 if self.as_float else 0.0)
         return ErrorBound(self.as_float, False, absolute, relative)
 
     def describe(self) -> dict[str, Any]:
@@ -302,7 +302,7 @@ class ExpectedDistances(Distances):
     def measure(self, found: Neighbors, ranges: list[Range]) -> NDArray[np.float64]:
         """Return exact distances of the uncertain candidates, corrected for missing values."""
         exact = self._base.measure(found, ranges)
-        owner, place = found.unsure()
+        owner, place = found.uncertain()
         distances = exact[place]
         factors = np.full(self._missing.features.size, self._distance_unit)
         self._missing.add_to_pairs(found.anchors[owner], found.rows[place], factors, distances, self.squares)
@@ -344,7 +344,7 @@ class FittedExpectations:
     ----------
     X : (n_samples, n_features) float64
         The fitted samples, scaled, minimum 0; NaN where a value is missing.
-    position : (n_rows,) int64
+    sample_of_row : (n_rows,) int64
         The sample at each row of the layout, or ``PADDING``.
     sample_weight : (n_rows,) float64
         Sample weight of each row; 0 for padding.
@@ -355,18 +355,23 @@ class FittedExpectations:
     def __init__(
         self,
         X: NDArray[np.float64],
-        position: NDArray[np.int64],
+        sample_of_row: NDArray[np.int64],
         sample_weight: NDArray[np.float64],
         w: NDArray[np.float64],
     ) -> None:
-        self._X, self._position, self._sample_weight, self._w = X, position, sample_weight, w[: X.shape[1]]
-        self._real = position != packing.PADDING
-        self._n_chunks = -(-position.size // CHUNK)
+        self._X, self._sample_of_row, self._sample_weight, self._w = (
+            X,
+            sample_of_row,
+            sample_weight,
+            w[: X.shape[1]],
+        )
+        self._is_sample = sample_of_row != packing.PADDING
+        self._n_chunks = -(-sample_of_row.size // CHUNK)
         missing = np.isnan(X)
         #: By row of the layout; padding has no missing values.
-        missing_rows = missing[position] & self._real[:, np.newaxis]
+        missing_rows = missing[sample_of_row] & self._is_sample[:, np.newaxis]
         rows, which = np.nonzero(missing_rows)
-        self._missing_lists = listed_by_chunk(rows, which, position.size)
+        self._missing_lists = listed_by_chunk(rows, which, sample_of_row.size)
 
     def correction(self, new: NDArray[np.float64], n_columns: int) -> NDArray[np.float64]:
         """Return the correction of the distances of all rows to at most 64 new samples, (n_rows, n_columns).
@@ -394,7 +399,7 @@ class FittedExpectations:
     def _observed(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Sorted values of the features, and the probability of each for a missing value, (n_features, n)."""
         sample_weight = np.empty(len(self._X))
-        sample_weight[self._position[self._real]] = self._sample_weight[self._real]
+        sample_weight[self._sample_of_row[self._is_sample]] = self._sample_weight[self._is_sample]
         values = self._X.T
         order = np.argsort(values, axis=1, kind="stable")  # NaN comes last
         shares = np.where(np.isnan(values), 0.0, sample_weight)
@@ -406,7 +411,7 @@ class FittedExpectations:
     def _excess(self) -> NDArray[np.float64]:
         """Excess if the value is missing from the new sample, by row of the layout."""
         rows = np.zeros((self._X.shape[1], self._n_chunks * CHUNK))
-        rows[:, : self._position.size] = self._X[self._position].T
+        rows[:, : self._sample_of_row.size] = self._X[self._sample_of_row].T
         found = np.empty_like(rows)
         missing_kernels.excess_at(rows, *self._observed, found)
         chunks = found.reshape(found.shape[0], self._n_chunks, CHUNK)

@@ -70,11 +70,11 @@ class SignedShares(NamedTuple):
 
 
 def slot_factors(table: Layout, pooled: bool) -> NDArray[np.float64]:
-    """Return the sign and weight of hits and misses, by kind of the anchor and slot."""
+    """Return the sign and weight of hits and misses, by stratum of the anchor and slot."""
     if pooled:
-        return np.tile([-1.0, 1.0], (table.n_kinds, 1))
+        return np.tile([-1.0, 1.0], (table.n_strata, 1))
     factors = table.miss_factors.copy()
-    factors[table.kinds, table.codes] = -1.0
+    factors[table.strata, table.codes] = -1.0
     return factors
 
 
@@ -85,7 +85,7 @@ def signed_shares(table: Layout, factors: NDArray[np.float64], neighbors: Neighb
         owner, place = neighbors.listed(slot)
         owners.append(owner)
         rows.append(neighbors.rows[place])
-        signed.append(factors[table.kinds[neighbors.anchors[owner]], slot] * neighbors.shares[place])
+        signed.append(factors[table.strata[neighbors.anchors[owner]], slot] * neighbors.shares[place])
     return SignedShares(np.concatenate(owners), np.concatenate(rows), np.concatenate(signed))
 
 
@@ -98,16 +98,16 @@ class NeighborMargins:
         The layout of the rows.
     columns : Columns
         Their values.
-    among : Neighborhood
+    neighborhood : Neighborhood
         Metric, number of neighbors, pooled misses.
     """
 
-    def __init__(self, table: Packed, columns: Columns, among: Neighborhood) -> None:
+    def __init__(self, table: Packed, columns: Columns, neighborhood: Neighborhood) -> None:
         self._table, self._columns = table, columns
-        self._metric = METRICS[among.metric]
+        self._metric = METRICS[neighborhood.metric]
         self._squared = self._metric.squares_margins
-        self._n_neighbors = min(among.n_neighbors, table.n_samples)
-        self._slot_factors = slot_factors(table, among.pooled)
+        self._n_neighbors = min(neighborhood.n_neighbors, table.n_samples)
+        self._slot_factors = slot_factors(table, neighborhood.pooled)
 
     @property
     def _n_features(self) -> int:
@@ -148,26 +148,26 @@ class NeighborMargins:
         return total
 
     def sample_margins(
-        self, lists: Iterable[Neighbors], *, apart: bool = False, gaps: bool = False
+        self, lists: Iterable[Neighbors], *, separate: bool = False, gaps: bool = False
     ) -> SampleMargins:
-        """Return the margins of all samples; ``apart``: hits and misses separately; ``gaps`` on request."""
+        """Return the margins of all samples; ``separate``: of hits and of misses; ``gaps`` on request."""
         table = self._table
         n = table.n_samples
         check_room(
-            8.0 * (2 * n if apart else n) * table.n_features * (1 if table.missing is None else 2),
+            8.0 * (2 * n if separate else n) * table.n_features * (1 if table.missing is None else 2),
             f"The margins of {n} samples in each of {table.n_features} features",
             "Use fewer features or samples.",
         )
-        out = np.zeros((2 * n if apart else n, table.n_features))
+        out = np.zeros((2 * n if separate else n, table.n_features))
         excess = None if table.missing is None else np.zeros((len(out), self._n_features))
         between = np.zeros(n if gaps else 0)
         counts = np.zeros(n, dtype=bool)
         for found in lists:
-            neighbors = found.reordered(np.argsort(table.position[found.anchors]))
-            samples = table.position[neighbors.anchors]
+            neighbors = found.reordered(np.argsort(table.sample_of_row[found.anchors]))
+            samples = table.sample_of_row[neighbors.anchors]
             counts[samples] = True
             parts = [(neighbors, 0)]
-            if apart:
+            if separate:
                 parts = [(neighbors.without(MISSES), 0), (neighbors.without(HITS), n)]
             for part, first in parts:
                 self._fill_rows(part, out[first : first + n], samples)
@@ -179,7 +179,7 @@ class NeighborMargins:
         out = self._of_features(out)
         if excess is not None:
             out += excess
-        if apart:
+        if separate:
             np.negative(out[:n], out=out[:n])
         return SampleMargins(out, between, counts)
 
@@ -191,13 +191,13 @@ class NeighborMargins:
         table = self._table
         out = np.zeros(table.n_samples)
         for found in lists:
-            in_order = found.reordered(np.argsort(table.position[found.anchors]))
+            in_order = found.reordered(np.argsort(table.sample_of_row[found.anchors]))
             for neighbors, z in self._margins_of_some(in_order):
                 if table.missing is not None:
                     excess = np.zeros_like(z)
                     self._add_excess(neighbors, excess, np.arange(len(z)))
                     np.add(z, excess, out=z)
-                out[table.position[neighbors.anchors]] = z @ w
+                out[table.sample_of_row[neighbors.anchors]] = z @ w
         return out
 
     def pairs(self, lists: Iterable[Neighbors]) -> NeighborPairs:
@@ -214,7 +214,7 @@ class NeighborMargins:
         """
         table = self._table
         target = np.zeros(table.n_rows)
-        target[table.real] = y[table.position[table.real]]
+        target[table.is_sample] = y[table.sample_of_row[table.is_sample]]
         n_anchors, of_target = 0.0, 0.0
         of_features, of_both = np.zeros((2, self._n_features))
         for neighbors in lists:
@@ -335,11 +335,11 @@ class NeighborMargins:
                 array,
                 first,
                 out.shape[1],
-                table.position,
+                table.sample_of_row,
                 neighbors.anchors,
                 a,
                 b,
-                table.kinds,
+                table.strata,
                 table.row_weights,
                 self._slot_factors,
                 *neighbors_of,
@@ -351,11 +351,11 @@ class NeighborMargins:
             first,
             out.shape[1],
             squared,
-            table.position,
+            table.sample_of_row,
             neighbors.anchors,
             a,
             b,
-            table.kinds,
+            table.strata,
             table.row_weights,
             self._slot_factors,
             *neighbors_of,
@@ -405,7 +405,7 @@ class NearestPass(ABC):
     ----------
     table : LabeledTable
         The layout of the rows.
-    among : Neighborhood
+    neighborhood : Neighborhood
         Which neighbors count.
     anchors : (n_rows,) bool
         Rows whose neighbors are searched for.
@@ -414,10 +414,14 @@ class NearestPass(ABC):
     """
 
     def __init__(
-        self, table: LabeledTable, among: Neighborhood, anchors: NDArray[np.bool_], search: NeighborSearch
+        self,
+        table: LabeledTable,
+        neighborhood: Neighborhood,
+        anchors: NDArray[np.bool_],
+        search: NeighborSearch,
     ) -> None:
-        self._table, self._among, self._anchors, self._search = table, among, anchors, search
-        self._slot_factors = slot_factors(table, among.pooled)
+        self._table, self._neighborhood, self._anchors, self._search = table, neighborhood, anchors, search
+        self._slot_factors = slot_factors(table, neighborhood.pooled)
 
     def describe(self) -> dict[str, Any]:
         """Return the choices that were made, for ``execution_``."""
@@ -439,9 +443,9 @@ class NearestPass(ABC):
     # Methods that not every backend offers
 
     def sample_margins(
-        self, report: Report = no_report, *, apart: bool = False, gaps: bool = False
+        self, report: Report = no_report, *, separate: bool = False, gaps: bool = False
     ) -> SampleMargins:
-        """Return the margins of all samples; ``apart``: hits and misses separately; ``gaps`` on request.
+        """Return the margins of all samples; ``separate``: of hits and of misses; ``gaps`` on request.
 
         For dense rows.
         """
@@ -483,8 +487,8 @@ class NearestPass(ABC):
             owner, rows, signed = signed_shares(table, self._slot_factors, neighbors)
             shape = (neighbors.anchors.size, table.n_samples)
             yield (
-                table.position[neighbors.anchors],
-                sparse.csr_array((signed, (owner, table.position[rows])), shape=shape),
+                table.sample_of_row[neighbors.anchors],
+                sparse.csr_array((signed, (owner, table.sample_of_row[rows])), shape=shape),
             )
 
     def all_shares(self, report: Report = no_report) -> sparse.csr_array:
@@ -506,7 +510,7 @@ class LocalNearestPass(NearestPass):
 
     Parameters
     ----------
-    table, among, anchors, search
+    table, neighborhood, anchors, search
         As in :class:`NearestPass`.
     margins : NeighborMargins
         Margins at the neighbors that the search finds.
@@ -515,12 +519,12 @@ class LocalNearestPass(NearestPass):
     def __init__(
         self,
         table: Packed,
-        among: Neighborhood,
+        neighborhood: Neighborhood,
         anchors: NDArray[np.bool_],
         search: NeighborSearch,
         margins: NeighborMargins,
     ) -> None:
-        super().__init__(table, among, anchors, search)
+        super().__init__(table, neighborhood, anchors, search)
         self._margins = margins
 
     def sums(self, report: Report = no_report, *, with_squares: bool = True) -> NDArray[np.float64]:
@@ -528,10 +532,10 @@ class LocalNearestPass(NearestPass):
         return self._margins.sums(self._search.neighbors(report), with_squares=with_squares)
 
     def sample_margins(
-        self, report: Report = no_report, *, apart: bool = False, gaps: bool = False
+        self, report: Report = no_report, *, separate: bool = False, gaps: bool = False
     ) -> SampleMargins:
-        """Return the margins of all samples; ``apart``: hits and misses separately; ``gaps`` on request."""
-        return self._margins.sample_margins(self._search.neighbors(report), apart=apart, gaps=gaps)
+        """Return the margins of all samples; ``separate``: of hits and of misses; ``gaps`` on request."""
+        return self._margins.sample_margins(self._search.neighbors(report), separate=separate, gaps=gaps)
 
     def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Σ_j w_j·z_j of every sample; 0 if it is no anchor."""
@@ -593,17 +597,17 @@ class NeighborPairs:
 
     def fill(self, table: Packed, columns: Columns, neighbors: Neighbors) -> None:
         """Write the pairs of some anchors."""
-        samples = table.position[neighbors.anchors]
+        samples = table.sample_of_row[neighbors.anchors]
         n_found = []
         for slot, places in ((HITS, self.hits), (MISSES, self.misses)):
             owner, rank, row = _in_order(table, columns, neighbors, slot)
             used = rank < places.shape[1]
-            places[samples[owner[used]], rank[used]] = table.position[row[used]]
+            places[samples[owner[used]], rank[used]] = table.sample_of_row[row[used]]
             n_found.append(np.bincount(owner[used], minlength=samples.size))
         self.n_pairs[samples] = np.minimum(*n_found)
         each, pair = np.nonzero(np.arange(self.hits.shape[1]) < self.n_pairs[samples][:, np.newaxis])
         row_of = np.empty(table.n_samples, np.int64)
-        row_of[table.position[table.real]] = np.flatnonzero(table.real)
+        row_of[table.sample_of_row[table.is_sample]] = np.flatnonzero(table.is_sample)
         sample = samples[each]
         self.gaps[sample, pair] = distances_between(
             table, columns, row_of[self.hits[sample, pair]], row_of[self.misses[sample, pair]]
@@ -617,7 +621,7 @@ def distances_between(table: Packed, columns: Columns, rows: Indices, others: In
     one, none = np.ones_like(start), np.zeros_like(start)
     ranges = even_ranges(rows.size, table.n_threads)
     for array, first, which in columns.blocks():
-        block = (array, first, columns.factors[which], nearest.MANHATTAN, table.position, rows)
+        block = (array, first, columns.factors[which], nearest.MANHATTAN, table.sample_of_row, rows)
 
         def measure(a: int, b: int, block: tuple[Any, ...] = block) -> None:
             nearest.add_exact(*block, a, b, start, one, none, others, exact)
@@ -641,7 +645,7 @@ def _in_order(
     owner, rows, distance = owner[order], rows[order], distance[order]
     # Distances that differ by rounding are tied.
     farther = np.diff(distance, prepend=0.0) > table.tie_tolerance * distance
-    order = np.lexsort((table.position[rows], np.cumsum(farther), owner))
+    order = np.lexsort((table.sample_of_row[rows], np.cumsum(farther), owner))
     rank = within_lists(np.bincount(owner, minlength=neighbors.anchors.size))
     return owner, rank, rows[order]
 

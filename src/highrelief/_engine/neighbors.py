@@ -65,14 +65,14 @@ class Neighbors:
     """Neighbors of some anchors in flat arrays.
 
     A slot is a set of possible neighbors: hits and misses, or one class. The neighbors of anchor a in slot s
-    are ``rows[start[a, s] : start[a, s] + count[a, s]]``. The first ``sure[a, s]`` of them are certain to be
-    among the k nearest.
+    are ``rows[start[a, s] : start[a, s] + count[a, s]]``. The first ``n_certain[a, s]`` of them are certain
+    to be among the k nearest.
     """
 
     anchors: NDArray[np.int64]
     start: NDArray[np.int64]
     count: NDArray[np.int64]
-    sure: NDArray[np.int64]
+    n_certain: NDArray[np.int64]
     rows: NDArray[np.int64]
     #: Share of each neighbor in the mean over its slot.
     shares: NDArray[np.float64]
@@ -81,8 +81,8 @@ class Neighbors:
     def empty(cls, anchors: NDArray[np.int64], n_slots: int, n_places: int) -> Neighbors:
         """Return lists with this many unused places."""
         shape = (anchors.size, n_slots)
-        start, count, sure = (np.zeros(shape, np.int64) for _ in range(3))
-        return cls(anchors, start, count, sure, np.empty(n_places, np.int64), np.zeros(n_places))
+        start, count, n_certain = (np.zeros(shape, np.int64) for _ in range(3))
+        return cls(anchors, start, count, n_certain, np.empty(n_places, np.int64), np.zeros(n_places))
 
     def without(self, slot: int) -> Neighbors:
         """Return the neighbors in all slots but one."""
@@ -105,10 +105,10 @@ class Neighbors:
         shares = self.shares[place] > 0.0
         return owner[shares], place[shares]
 
-    def unsure(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def uncertain(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the anchors and the places in the lists of all candidates that are not certain."""
         n_slots = self.start.shape[1]
-        first, count = (self.start + self.sure).ravel(), (self.count - self.sure).ravel()
+        first, count = (self.start + self.n_certain).ravel(), (self.count - self.n_certain).ravel()
         owner, place = entries_of(first, count)
         return owner // n_slots, place
 
@@ -119,7 +119,7 @@ class Neighbors:
             anchors=self.anchors[order],
             start=self.start[order],
             count=self.count[order],
-            sure=self.sure[order],
+            n_certain=self.n_certain[order],
         )
 
 
@@ -142,7 +142,7 @@ class TieSharing(NamedTuple):
         n_threads: int = 1,
     ) -> None:
         """Write the shares of the candidates from their exact distances."""
-        lists = found.start, found.count, found.sure, found.rows, exact, found.shares
+        lists = found.start, found.count, found.n_certain, found.rows, exact, found.shares
 
         def of_anchors(a: int, b: int) -> None:
             candidates.share(a, b, found.anchors, *self, *lists)
@@ -181,7 +181,7 @@ class NearestK:
     ----------
     layout : Layout
         The rows.
-    among : Neighborhood
+    neighborhood : Neighborhood
         Which neighbors count.
     tolerance : float
         Distances that differ by less, relatively, are tied.
@@ -189,14 +189,16 @@ class NearestK:
         Whether distances are exact (:class:`ErrorBound`).
     """
 
-    def __init__(self, layout: Layout, among: Neighborhood, tolerance: float, exact: bool) -> None:
+    def __init__(self, layout: Layout, neighborhood: Neighborhood, tolerance: float, exact: bool) -> None:
         self._layout, self._tolerance, self._exact = layout, tolerance, exact
-        self.pooled, self._metric = among.pooled, METRICS[among.metric]
-        self.n_slots = 2 if among.pooled else layout.n_classes
-        self.uniform = among.rank_decay is None
-        self.n_ranks = among.n_ranks(layout.total_sample_weight)
+        self.pooled, self._metric = neighborhood.pooled, METRICS[neighborhood.metric]
+        self.n_slots = 2 if neighborhood.pooled else layout.n_classes
+        self.uniform = neighborhood.rank_decay is None
+        self.n_ranks = neighborhood.n_ranks(layout.total_sample_weight)
         # Without a decay the ranks are not listed: with sample weights there may be too many.
-        self.rank_weights = np.empty(0) if self.uniform else among.rank_weights(layout.total_sample_weight)
+        self.rank_weights = (
+            np.empty(0) if self.uniform else neighborhood.rank_weights(layout.total_sample_weight)
+        )
         self._capacity = (
             2 * self.n_ranks if layout.has_sample_weight else self.n_ranks
         ) + candidates.SPARE_KEYS
@@ -256,7 +258,7 @@ class NearestK:
                 *bounds,
                 found.start,
                 found.count,
-                found.sure,
+                found.n_certain,
             )
 
         ranges = work_ranges(anchors.size, layout.n_threads)
@@ -340,7 +342,7 @@ class NearestK:
                 *bounds,
                 found.start,
                 found.count,
-                found.sure,
+                found.n_certain,
                 found.rows,
                 short,
             )
@@ -348,7 +350,7 @@ class NearestK:
         run_all(work, work_ranges(anchors.size, layout.n_threads), layout.n_threads)
         # The candidates of short lists are not used.
         found.count[short] = 0
-        found.sure[short] = 0
+        found.n_certain[short] = 0
         return found, anchors[short]
 
 

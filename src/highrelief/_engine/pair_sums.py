@@ -260,7 +260,7 @@ class WeightedRows:
             distances.add_row_sums(self.X, padded, a, b, sums)
 
         run_all(of_rows, self._table.row_ranges(), self._table.n_threads)
-        sums[~self._table.real] = self._masked
+        sums[~self._table.is_sample] = self._masked
         return PairSource(self.X, padded, sums, self.correction.under(w))
 
     def read(
@@ -492,7 +492,7 @@ def fill_from_minima(
 ) -> None:
     """Write the distances of all pairs, d = a + b − 2·min(a, b), and mask padding in the sums of the rows."""
     masked = soft.masked_distance(tiles.dtype)
-    source.sums[~table.real] = masked
+    source.sums[~table.is_sample] = masked
 
     def finish(a: int, b: int) -> None:
         constraint = (table.batches, table.within)
@@ -531,7 +531,7 @@ def _frequencies(start: int, end: int) -> NDArray[np.float64]:
 
 
 #: Relative safety margin of the bounds, larger than the errors of their sums.
-_MORE = 1e-3
+_SAFETY = 1e-3
 
 
 class PositiveMargins:
@@ -568,12 +568,12 @@ class PositiveMargins:
         """Return Σ over pairs of coefficient·|x − x'| from stored distances; 0 if it is certain to be ≤ 0."""
         table, rows = self._table, self._rows
         (totals, sizes), change = self._update_coefficients(tiles, by)
-        self._bounds += (0.5 + _MORE) * table.spans * change
+        self._bounds += (0.5 + _SAFETY) * table.spans * change
         # NaN, after overflow, is not excluded.
         which = np.flatnonzero(~(self._bounds <= 0.0))
         found = rows.sum_products(self._coefficients, totals, which, by.own)
         # Rounding errors of this sum, and of the next one that is skipped.
-        rounding = 2.0 * (1.0 + _MORE) * pair_sums.relative_error(table.dtype, table.n_rows)
+        rounding = 2.0 * (1.0 + _SAFETY) * pair_sums.relative_error(table.dtype, table.n_rows)
         terms = rows.weighted_totals(sizes, which)
         if rows.correction.any:
             incomplete = np.isin(which, rows.correction.features)

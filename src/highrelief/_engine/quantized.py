@@ -26,11 +26,11 @@ _COARSE = 1 / 64
 #: Error terms are rounded up to this fraction of a step: their sums are then exact.
 _ERROR_PARTS = 2.0**16
 #: Relative difference of steps that bit planes treat as equal: four times the largest tolerance.
-UNEQUAL = 4e-6
+LEVEL_TOLERANCE = 4e-6
 
 
 @dataclass
-class Planes:
+class BitPlanes:
     """Columns of few levels whose bits have the same weight, and the thresholds between their levels."""
 
     #: (columns, thresholds): one bit plane per row of the thresholds.
@@ -47,23 +47,23 @@ class Planes:
         words = sum(len(bounds) * -(-which.size // 64) for which, bounds in self.groups)
         return -(-words // distances.WORD_PAD) * distances.WORD_PAD
 
-    def of_columns(self, start: int, end: int) -> Planes:
+    def of_columns(self, start: int, end: int) -> BitPlanes:
         """Return the planes of adjacent columns, numbered from the first of them."""
         groups = []
         for which, bounds in self.groups:
             a, b = np.searchsorted(which, (start, end))
             if b > a:
                 groups.append((which[a:b] - start, bounds[:, a:b]))
-        return Planes(groups)
+        return BitPlanes(groups)
 
-    def part(self, part: int, n_parts: int) -> Planes:
+    def part(self, part: int, n_parts: int) -> BitPlanes:
         """Return one of several parts of the columns."""
         groups = []
         for which, bounds in self.groups:
             a, b = _borders(which.size, part, n_parts)
             if b > a:
                 groups.append((which[a:b], bounds[:, a:b]))
-        return Planes(groups)
+        return BitPlanes(groups)
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ class Plan:
     """How columns are quantized: bit planes or grid, and the width of a step."""
 
     #: Columns of few levels whose bits count one unit, and two units.
-    single: Planes
-    double: Planes
+    single: BitPlanes
+    double: BitPlanes
     #: All other non-constant columns.
     grid: NDArray[np.intp]
     #: Scaled units per step, and steps per unit of a bit.
@@ -118,7 +118,7 @@ class QuantizedDistances(DenseDistances):
 
     Parameters
     ----------
-    columns, position, n_threads
+    columns, sample_of_row, n_threads
         As in :class:`.distances.DenseDistances`.
     plan : Plan
         How columns are quantized.
@@ -127,13 +127,15 @@ class QuantizedDistances(DenseDistances):
     as_float = False
     squares = False
 
-    def __init__(self, columns: Columns, position: NDArray[np.int64], n_threads: int, plan: Plan) -> None:
-        super().__init__(columns, position, n_threads)
+    def __init__(
+        self, columns: Columns, sample_of_row: NDArray[np.int64], n_threads: int, plan: Plan
+    ) -> None:
+        super().__init__(columns, sample_of_row, n_threads)
         self.plan = plan
         self._single, self._double, self._grid = plan.single, plan.double, plan.grid
         #: Scaled units per step.
         self.step, self._unit = plan.step, plan.unit
-        self._rounding_errors = np.zeros(position.size)
+        self._rounding_errors = np.zeros(sample_of_row.size)
 
     @property
     def exact(self) -> bool:
@@ -165,14 +167,14 @@ class QuantizedDistances(DenseDistances):
     def pieces(self, most_bytes: float) -> list[tuple[int, int]]:
         """Return parts of the columns, (index, number of parts), of about this many bytes each."""
         row = 2.0 * self._grid.size + 8.0 * (self._single.n_words + self._double.n_words)
-        n = max(1, int(np.ceil(row * self._position.size / most_bytes)))
+        n = max(1, int(np.ceil(row * self._sample_of_row.size / most_bytes)))
         return [(i, n) for i in range(n)]
 
     def piece(self, part: int, n_parts: int) -> Piece:
         """Return the columns of one part, quantized."""
         grid = self._grid[slice(*_borders(self._grid.size, part, n_parts))]
         single, double = self._single.part(part, n_parts), self._double.part(part, n_parts)
-        n_rows = self._position.size
+        n_rows = self._sample_of_row.size
         width = -(-grid.size // distances.GRID_PAD) * distances.GRID_PAD
         # Padding rows may contain anything: their pairs are masked.
         G = packing.aligned_empty((n_rows, width), np.int16)
@@ -244,36 +246,36 @@ class QuantizedDistances(DenseDistances):
                     D[chunk],
                 )
 
-        parts = even_ranges(self._position.size, self._n_threads, multiple=distances.TILE)
+        parts = even_ranges(self._sample_of_row.size, self._n_threads, multiple=distances.TILE)
         run_all(work, parts, self._n_threads)
 
     # Quantization
 
     def _round(self, which: NDArray[np.intp], G: NDArray[np.int16]) -> NDArray[np.uint32]:
         """Round columns to the grid, add up the rounding errors and return the sums of the rows."""
-        columns, position = self._columns, self._position
+        columns, sample_of_row = self._columns, self._sample_of_row
         side_by_side = which.size > 0 and which[-1] - which[0] == which.size - 1
         of = slice(which[0], which[-1] + 1) if side_by_side else which
         low = columns.low[of]
         per_step = (columns.factors[of] / self.step).astype(columns.dtype)
         # If columns are copied first, a chunk of them is not split further.
         n_cuts = 4 * self._n_threads if columns.in_place and self._n_threads > 1 else 1
-        rows = even_ranges(position.size, n_cuts, multiple=4)
+        rows = even_ranges(sample_of_row.size, n_cuts, multiple=4)
 
         def work(a: int, b: int, r: int, s: int) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
-            sums, errors = np.zeros(position.size, np.uint32), np.zeros(position.size)
+            sums, errors = np.zeros(sample_of_row.size, np.uint32), np.zeros(sample_of_row.size)
             array, first = columns.select(which[a:b])
-            packing.round_rows(array, first, position, r, s, low[a:b], per_step[a:b], G, a, sums, errors)
+            packing.round_rows(array, first, sample_of_row, r, s, low[a:b], per_step[a:b], G, a, sums, errors)
             return sums, errors
 
-        total = np.zeros(position.size, np.uint32)
+        total = np.zeros(sample_of_row.size, np.uint32)
         tasks = [(*chunk, *part) for chunk in _chunks(self._columns, which.size) for part in rows]
         for sums, errors in run_all(work, tasks, self._n_threads):
             total += sums
             self._rounding_errors += errors
         return total
 
-    def _write_planes(self, planes: Planes, P: NDArray[np.uint64], word: int) -> None:
+    def _write_planes(self, planes: BitPlanes, P: NDArray[np.uint64], word: int) -> None:
         columns = self._columns
 
         def work(
@@ -282,7 +284,14 @@ class QuantizedDistances(DenseDistances):
             array, first = columns.select(which[a:b])
             for plane, start in zip(bounds, words, strict=True):
                 packing.plane_rows(
-                    array, first, self._position, 0, self._position.size, plane[a:b], P, start + a // 64
+                    array,
+                    first,
+                    self._sample_of_row,
+                    0,
+                    self._sample_of_row.size,
+                    plane[a:b],
+                    P,
+                    start + a // 64,
                 )
 
         tasks: list[tuple[Any, ...]] = []
@@ -304,7 +313,7 @@ def _bound(
     slack = _STEPS * 4.0 * float(np.finfo(dtype).eps) * n_grid
     absolute = 1.001 * (rounding_errors + rounding_errors.max()) + 2.0 * slack
     # Levels are equally spaced up to the tolerance only.
-    return ErrorBound(False, False, absolute, 0.0 if n_single == 0 else UNEQUAL)
+    return ErrorBound(False, False, absolute, 0.0 if n_single == 0 else LEVEL_TOLERANCE)
 
 
 def _borders(n: int, part: int, n_parts: int) -> tuple[int, int]:
@@ -348,12 +357,12 @@ def plan_columns(
     spans = columns.spans
     # The largest possible distance must stay below 2³², also if bits count slightly more than their
     # columns.
-    most = (2.0**32 - 4.0 - grid.size) / (1.0 + UNEQUAL)
+    most = (2.0**32 - 4.0 - grid.size) / (1.0 + LEVEL_TOLERANCE)
     step = max(float(spans[grid].max()) / _STEPS, float(spans.sum()) / most)
     if single.n_columns == 0:
         return Plan(single, double, grid, step, 0)
     if unit < step:
-        return Plan(Planes(), Planes(), np.flatnonzero(spans > 0.0), step, 0)
+        return Plan(BitPlanes(), BitPlanes(), np.flatnonzero(spans > 0.0), step, 0)
     n_steps = int(unit / step * (1.0 + 1e-12))
     return Plan(single, double, grid, unit / n_steps, n_steps)
 
@@ -365,17 +374,17 @@ def _middle(columns: ColumnStatistics) -> NDArray[np.floating]:
 
 def _levels(
     columns: ColumnStatistics, is_other: NDArray[np.bool_], is_middle: NDArray[np.bool_], tolerance: float
-) -> tuple[Planes, Planes, NDArray[np.intp], float]:
+) -> tuple[BitPlanes, BitPlanes, NDArray[np.intp], float]:
     """Return planes of unit weight and of double weight, the remaining columns, and the unit."""
     low, middle, high, spans = columns.low, _middle(columns), columns.high, columns.spans
     varies = spans > 0.0
     everything = np.flatnonzero(varies)
     if is_other.all():
-        return Planes(), Planes(), everything, 0.0
+        return BitPlanes(), BitPlanes(), everything, 0.0
     # Two levels are always equally spaced; three are if the midrange is exact.
     has_levels = ~(is_other | (is_middle & (middle - low != high - middle)))
     if np.count_nonzero(has_levels) < max(1, min(limits.min_level_columns, everything.size)):
-        return Planes(), Planes(), everything, 0.0
+        return BitPlanes(), BitPlanes(), everything, 0.0
     units = np.where(is_middle, 0.5, 1.0) * spans
     unit = float(units[has_levels].min())
     by_weight = []
@@ -383,9 +392,9 @@ def _levels(
         of_weight = has_levels & (np.abs(units - weight * unit) <= tolerance * weight * unit)
         two, three = np.flatnonzero(of_weight & ~is_middle), np.flatnonzero(of_weight & is_middle)
         groups = [(two, low[two][np.newaxis]), (three, np.stack([low[three], middle[three]]))]
-        by_weight.append(Planes([group for group in groups if group[0].size]))
+        by_weight.append(BitPlanes([group for group in groups if group[0].size]))
         has_levels &= ~of_weight
         varies &= ~of_weight
     if sum(planes.n_columns for planes in by_weight) < min(limits.min_level_columns, everything.size):
-        return Planes(), Planes(), everything, 0.0
+        return BitPlanes(), BitPlanes(), everything, 0.0
     return by_weight[0], by_weight[1], np.flatnonzero(varies), unit

@@ -53,7 +53,7 @@ class RadiusNeighborhoods:
         )
         self._distances: NDArray[np.floating] | None = None
         #: Weight of a sample's other duplicates, and of all its possible neighbors.
-        self._own = np.where(table.real, np.maximum(table.own_weight - 1.0, 0.0), 0.0)
+        self._own = np.where(table.is_sample, np.maximum(table.own_weight - 1.0, 0.0), 0.0)
         available = table.available_weight
         self._others = (
             table.total_sample_weight - table.sample_weight + self._own if available is None else available
@@ -100,8 +100,8 @@ class RadiusNeighborhoods:
         Each radius is a number, or one for every row. A distance tied with a radius counts as neither.
         """
         table = self._table
-        tolerance, everyone = table.tie_tolerance, np.ones(table.n_rows)
-        inner, outer = everyone * (inner * (1.0 - tolerance)), everyone * (outer * (1.0 + tolerance))
+        tolerance, ones = table.tie_tolerance, np.ones(table.n_rows)
+        inner, outer = ones * (inner * (1.0 - tolerance)), ones * (outer * (1.0 + tolerance))
         counts = self._counts(inner, outer)
         factors = self._factors(counts)
         sums = self._sum_differences(inner, outer, factors)
@@ -157,7 +157,7 @@ class RadiusNeighborhoods:
     def _factors(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the coefficient of a near, or far, row of a class for every row, (2, n_classes, n_rows)."""
         table = self._table
-        factors = table.miss_factors[table.kinds].T.copy()
+        factors = table.miss_factors[table.strata].T.copy()
         factors[table.codes, np.arange(table.n_rows)] = -1.0
         factors *= np.where(table.has_hit, table.row_weights, 0.0)
         shares = np.zeros_like(counts)

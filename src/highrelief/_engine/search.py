@@ -58,12 +58,12 @@ def choose_kind(columns: ColumnStatistics, metric: Metric, plan: Callable[[], Pl
 
 
 def distances_of_kind(
-    kind: DistanceKind, columns: Columns, position: NDArray[np.int64], n_threads: int
+    kind: DistanceKind, columns: Columns, sample_of_row: NDArray[np.int64], n_threads: int
 ) -> QuantizedDistances | FloatDistances:
     """Return the distances between dense rows."""
     if isinstance(kind, Plan):
-        return QuantizedDistances(columns, position, n_threads, kind)
-    return kind(columns, position, n_threads)
+        return QuantizedDistances(columns, sample_of_row, n_threads, kind)
+    return kind(columns, sample_of_row, n_threads)
 
 
 class NeighborSearch(ABC):
@@ -76,7 +76,7 @@ class NeighborSearch(ABC):
     ----------
     table : LabeledTable
         The rows.
-    among : Neighborhood
+    neighborhood : Neighborhood
         Which neighbors count.
     anchors : (n_rows,) bool
         Rows whose neighbors are searched for.
@@ -85,12 +85,12 @@ class NeighborSearch(ABC):
     """
 
     def __init__(
-        self, table: LabeledTable, among: Neighborhood, anchors: NDArray[np.bool_], *, exact: bool
+        self, table: LabeledTable, neighborhood: Neighborhood, anchors: NDArray[np.bool_], *, exact: bool
     ) -> None:
-        self._table, self._among, self._anchors = table, among, anchors
+        self._table, self._neighborhood, self._anchors = table, neighborhood, anchors
         self._tolerance = table.tie_tolerance
-        self._chosen = anchors & table.has_hit
-        self._nearest = NearestK(table, among, self._tolerance, exact)
+        self._searched = anchors & table.has_hit
+        self._nearest = NearestK(table, neighborhood, self._tolerance, exact)
         self._order = _search_order(table, anchors, self._nearest)
 
     @abstractmethod
@@ -119,31 +119,35 @@ class LocalSearch(NeighborSearch):
 
     Parameters
     ----------
-    table, among, anchors
+    table, neighborhood, anchors
         As in :class:`NeighborSearch`.
     distances : Distances
         Distances that select candidates.
     """
 
     def __init__(
-        self, table: LabeledTable, among: Neighborhood, anchors: NDArray[np.bool_], distances: Distances
+        self,
+        table: LabeledTable,
+        neighborhood: Neighborhood,
+        anchors: NDArray[np.bool_],
+        distances: Distances,
     ) -> None:
-        super().__init__(table, among, anchors, exact=distances.exact)
+        super().__init__(table, neighborhood, anchors, exact=distances.exact)
         self._distances = distances
 
     @classmethod
-    def of(cls, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_]) -> Self:
+    def of(cls, table: Packed, neighborhood: Neighborhood, anchors: NDArray[np.bool_]) -> Self:
         """Return a search among dense rows; by expected distances if values are missing."""
         columns, n_threads = table.columns, table.n_threads
 
         def plan() -> Plan:
             return plan_columns(columns, *find_levels(columns, n_threads), table.tie_tolerance)
 
-        kind = choose_kind(columns, METRICS[among.metric], plan)
-        distances: Distances = distances_of_kind(kind, columns, table.position, n_threads)
+        kind = choose_kind(columns, METRICS[neighborhood.metric], plan)
+        distances: Distances = distances_of_kind(kind, columns, table.sample_of_row, n_threads)
         if table.missing is not None:
             distances = ExpectedDistances(distances, table.missing, columns)
-        return cls(table, among, anchors, distances)
+        return cls(table, neighborhood, anchors, distances)
 
     def describe(self) -> dict[str, Any]:
         """Return the choices that were made, for ``execution_``."""
@@ -155,13 +159,13 @@ class LocalSearch(NeighborSearch):
         if self._order == "all":
             return len(self._pieces)
         if self._order == "rows":
-            return 1 if len(self._pieces) > 1 else -(-int(self._chosen.sum()) // limits.anchors_at_once)
+            return 1 if len(self._pieces) > 1 else -(-int(self._searched.sum()) // limits.anchors_at_once)
         n_bands = len(self._bands)
         return n_bands * (n_bands + 1) // 2
 
     def neighbors(self, report: Report = no_report) -> Iterator[Neighbors]:
         """Yield the neighbors of all anchors that have a hit, some anchors at a time."""
-        anchors = np.flatnonzero(self._chosen)
+        anchors = np.flatnonzero(self._searched)
         if self._order == "all":
             D = self._all_distances(report)
             self._mask_pairs(D, np.arange(self._table.n_rows), (0, self._table.n_rows))
@@ -248,7 +252,7 @@ class LocalSearch(NeighborSearch):
 
     def _offer(self, D: NDArray[np.uint32], rows: Range, others: Range, lists: CandidateLists) -> None:
         self._mask_pairs(D, np.arange(*rows), others)
-        self._nearest.offer(D, rows, others, self._chosen, lists)
+        self._nearest.offer(D, rows, others, self._searched, lists)
 
     def _mask_pairs(self, D: NDArray[np.uint32], anchors: NDArray[np.int64], others: tuple[int, int]) -> None:
         table = self._table

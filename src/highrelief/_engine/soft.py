@@ -188,7 +188,7 @@ class WeightedPairs(ABC):
         # With a kernel far wider than any distance all others have the same share, and the slope is the
         # variance of the distances over σ².
         distances_to_zero = self.row_sums + self.between_duplicates
-        widest = 1e3 * float(distances_to_zero[table.real].mean())
+        widest = 1e3 * float(distances_to_zero[table.is_sample].mean())
         if not widest > 0.0:
             return 1.0
         spread = widest * math.sqrt(max(0.0, columns.entropy(inverse_width(widest, table.dtype))[1]))
@@ -215,7 +215,7 @@ class WeightedPairs(ABC):
             return np.arange(table.n_rows), table.sample_weight
         if fingerprints is None:
             fingerprints = self._unweighted.fingerprints
-        rows = np.flatnonzero(table.real)
+        rows = np.flatnonzero(table.is_sample)
         by_content = rows[np.lexsort(fingerprints[rows].T[::-1])]
         ends = np.cumsum(table.sample_weight[by_content])
         positions = (np.arange(n_anchors) + 0.5) / n_anchors * ends[-1]
@@ -698,7 +698,7 @@ class SoftNeighborhoods:
     def _valid(self) -> NDArray[np.bool_]:
         """Rows that have a hit and a miss."""
         hit_mass = self._mass[self._table.codes, np.arange(self._table.n_rows)]
-        return self._table.real & (hit_mass > 0.0) & (self._misses.mass > 0.0)
+        return self._table.is_sample & (hit_mass > 0.0) & (self._misses.mass > 0.0)
 
     def shares(self, pooled: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the factors of f(d − low) in the margin of every row, (n_classes, n_rows), and γ, (n_rows,).
@@ -711,7 +711,7 @@ class SoftNeighborhoods:
             if pooled:
                 shares = misses.relative / misses.mass
             else:
-                shares = table.miss_factors[table.kinds].T / misses.mass_by_class
+                shares = table.miss_factors[table.strata].T / misses.mass_by_class
             shares[misses.mass_by_class <= 0.0] = 0.0
             rows = np.arange(table.n_rows)
             shares[table.codes, rows] = -1.0 / self._mass[table.codes, rows]

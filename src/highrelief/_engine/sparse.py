@@ -53,7 +53,7 @@ class ScaledTable:
     ----------
     columns : SparseColumns
         The table.
-    position : (n_rows,) int
+    sample_of_row : (n_rows,) int
         The row of the table at each row of the layout.
     factors : (n_features,)
         Factors of differences of values.
@@ -64,11 +64,11 @@ class ScaledTable:
     def __init__(
         self,
         columns: SparseColumns,
-        position: NDArray[np.int64],
+        sample_of_row: NDArray[np.int64],
         factors: NDArray[np.float64],
         dtype: type[np.floating],
     ) -> None:
-        self.position = position
+        self.sample_of_row = sample_of_row
         self._n_features = columns.n_features
         self._indptr, self._indices, values = columns.rows
         self._scaled = np.empty(values.size, dtype)
@@ -87,20 +87,20 @@ class ScaledTable:
 
     def sums(self, *, squared: bool = False) -> NDArray[np.float64]:
         """Return Σ|a| of every row, or Σa²."""
-        sums = np.empty(self.position.size)
-        sparse.row_sums(self._indptr, self._scaled, self.position, squared, sums)
+        sums = np.empty(self.sample_of_row.size)
+        sparse.row_sums(self._indptr, self._scaled, self.sample_of_row, squared, sums)
         return sums
 
     def index(self, rows: Range) -> ColumnIndex:
         """Return some rows indexed by column; the last index is cached."""
         if self._indexed is None or self._indexed[0] != rows:
             self._indexed = None
-            of_rows = self.position[rows[0] : rows[1]]
+            of_rows = self.sample_of_row[rows[0] : rows[1]]
             of_rows = of_rows[of_rows >= 0]
             n = int((self._indptr[of_rows + 1] - self._indptr[of_rows]).sum())
             starts = np.zeros(self._n_features + 1, np.int64)
             index = ColumnIndex(starts, np.empty(n, np.int32), np.empty(n, self._scaled.dtype))
-            sparse.index_columns(*self.arrays, self.position, *rows, *index.arrays)
+            sparse.index_columns(*self.arrays, self.sample_of_row, *rows, *index.arrays)
             self._indexed = rows, index
         return self._indexed[1]
 
@@ -123,7 +123,7 @@ class OverlapDistances(Distances):
     ----------
     columns : SparseColumns
         The table.
-    position : (n_rows,) int
+    sample_of_row : (n_rows,) int
         The row of the table at each row of the layout.
     squares : bool
         Squared Euclidean distances, instead of Manhattan distances.
@@ -135,17 +135,17 @@ class OverlapDistances(Distances):
     exact = False
 
     def __init__(
-        self, columns: SparseColumns, position: NDArray[np.int64], squares: bool, n_threads: int
+        self, columns: SparseColumns, sample_of_row: NDArray[np.int64], squares: bool, n_threads: int
     ) -> None:
         factors = columns.distance_factors
         dense = np.flatnonzero(columns.counts > limits.dense_share * columns.n_samples)
         self._dense: TileDistances | ProductDistances | None = None
         if dense.size >= limits.min_dense_columns:
             kind = ProductDistances if squares else TileDistances
-            self._dense = kind(columns.densified(dense), position, n_threads)
+            self._dense = kind(columns.densified(dense), sample_of_row, n_threads)
             factors = factors.copy()
             factors[dense] = 0.0
-        self._columns, self._table = columns, ScaledTable(columns, position, factors, np.float32)
+        self._columns, self._table = columns, ScaledTable(columns, sample_of_row, factors, np.float32)
         self.squares, self._n_threads = squares, n_threads
         self._sums = self._table.sums(squared=squares)
 
@@ -209,9 +209,9 @@ class OverlapDistances(Distances):
     def measure(self, found: Neighbors, ranges: list[Range]) -> NDArray[np.float64]:
         """Return exact distances of uncertain candidates, Euclidean ones squared; ``ranges``: of anchors."""
         exact = np.zeros(found.rows.size)
-        lists = found.start, found.count, found.sure, found.rows, exact
+        lists = found.start, found.count, found.n_certain, found.rows, exact
         metric = nearest.SQUARED_EUCLIDEAN if self.squares else nearest.MANHATTAN
-        rows = *self._columns.rows, self._columns.distance_factors, metric, self._table.position
+        rows = *self._columns.rows, self._columns.distance_factors, metric, self._table.sample_of_row
 
         def of_anchors(a: int, b: int) -> None:
             sparse.add_exact(*rows, found.anchors, a, b, *lists)
@@ -236,7 +236,7 @@ class OverlapDistances(Distances):
         def work(a: int, b: int) -> None:
             sparse.fill_distances(
                 *table.arrays,
-                table.position,
+                table.sample_of_row,
                 self._sums,
                 self.squares,
                 rows,
@@ -296,10 +296,10 @@ class SparseWeightedRows:
         scaled = self._scaled(table.columns.factors * w)
         index = scaled.index((0, table.n_rows)).arrays
         sums = scaled.sums()
-        sums[~table.real] = self._masked
+        sums[~table.is_sample] = self._masked
 
         def of_rows(a: int, b: int) -> None:
-            sparse.fill_tiles(*scaled.arrays, table.position, sums, self._masked, a, b, *index, tiles)
+            sparse.fill_tiles(*scaled.arrays, table.sample_of_row, sums, self._masked, a, b, *index, tiles)
 
         run_all(of_rows, even_ranges(table.n_rows, table.n_parts(1)), table.n_threads)
         return stored_source(sums, self.correction.under(w), table.dtype), True
@@ -317,12 +317,12 @@ class SparseWeightedRows:
 
         def part(a: int, b: int) -> NDArray[np.float64]:
             out = np.zeros(table.n_features)
-            sparse.add_overlap_products(*plain.arrays, table.position, tiles, a, b, *index, out)
+            sparse.add_overlap_products(*plain.arrays, table.sample_of_row, tiles, a, b, *index, out)
             return out
 
         common = sum_in_order(run_all(part, table.row_ranges(table.n_features), table.n_threads))
         sums = np.zeros(table.n_features)
-        sparse.mix_rows(*plain.arrays, table.position, row_totals, sums)
+        sparse.mix_rows(*plain.arrays, table.sample_of_row, row_totals, sums)
         return sums - common
 
     def fingerprints(self) -> NDArray[np.float64]:
@@ -344,11 +344,11 @@ class SparseWeightedRows:
             )
         ):
             extra = np.bincount(owner, weights=of_stored - of_zero[indices], minlength=table.n_samples)
-            fingerprints[table.real, k] = (of_zero.sum() + extra)[table.position[table.real]]
+            fingerprints[table.is_sample, k] = (of_zero.sum() + extra)[table.sample_of_row[table.is_sample]]
         return fingerprints
 
     def _scaled(self, factors: NDArray[np.float64]) -> ScaledTable:
-        return ScaledTable(self._table.columns, self._table.position, factors, np.float64)
+        return ScaledTable(self._table.columns, self._table.sample_of_row, factors, np.float64)
 
 
 # Nearest neighbors of sparse rows
@@ -359,16 +359,16 @@ class SparseNearestPass(NearestPass):
 
     Parameters
     ----------
-    table, among, anchors
+    table, neighborhood, anchors
         As in :class:`.nearest.NearestPass`.
     """
 
-    def __init__(self, table: SparsePacked, among: Neighborhood, anchors: NDArray[np.bool_]) -> None:
-        metric = METRICS[among.metric]
-        distances = OverlapDistances(table.columns, table.position, metric.squares, table.n_threads)
-        super().__init__(table, among, anchors, LocalSearch(table, among, anchors, distances))
+    def __init__(self, table: SparsePacked, neighborhood: Neighborhood, anchors: NDArray[np.bool_]) -> None:
+        metric = METRICS[neighborhood.metric]
+        distances = OverlapDistances(table.columns, table.sample_of_row, metric.squares, table.n_threads)
+        super().__init__(table, neighborhood, anchors, LocalSearch(table, neighborhood, anchors, distances))
         self._columns, self._metric = table.columns, metric
-        self._n_neighbors = min(among.n_neighbors, table.n_samples)
+        self._n_neighbors = min(neighborhood.n_neighbors, table.n_samples)
         # Integer coefficients if all neighbors have the same share: sums of counts are then exact.
         self._unit = float(self._n_neighbors)
         self._coefficients = self._slot_factors * self._unit
@@ -410,7 +410,7 @@ class SparseNearestPass(NearestPass):
         return (
             *self._columns.rows_from_origin,
             self._metric.squares_margins,
-            self._table.position,
+            self._table.sample_of_row,
             found.anchors,
             a,
             b,
@@ -428,9 +428,9 @@ class SparseEngine(Engine):
 
     _table: SparsePacked
 
-    def nearest(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
+    def nearest(self, neighborhood: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
         """Return a pass over the nearest neighbors of the anchors (None: all samples)."""
-        return SparseNearestPass(self._table, among, self._anchor_rows(anchors))
+        return SparseNearestPass(self._table, neighborhood, self._anchor_rows(anchors))
 
     @cached_property
     def _pairs(self) -> LocalPairwiseDistances:

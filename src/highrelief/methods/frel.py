@@ -278,7 +278,7 @@ class FREL(FeatureWeighter):
         search = engine.nearest(Neighborhood(1, pooled=True))
         with watched(self, total=search.n_reports + 1) as progress:
             near = search.sample_margins(
-                progress.advance, apart=self.loss in OF_BOTH_ENERGIES, gaps=self.loss in WITH_MARGIN
+                progress.advance, separate=self.loss in OF_BOTH_ENERGIES, gaps=self.loss in WITH_MARGIN
             )
             loss = self._loss_of(near, engine.weights)
             if not near.counts.any():
