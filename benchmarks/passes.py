@@ -73,6 +73,6 @@ def grid_pass(X: NDArray[np.floating]) -> Callable[[], Matrix]:
 
     def run() -> Matrix:
         numbers.add_tiles(piece, (0, n_rows), (0, n_rows), D, D)
-        return Matrix(lambda: D[:n_samples, :n_samples] * numbers.step)
+        return Matrix(lambda: D[:n_samples, :n_samples] * numbers.plan.step)
 
     return run

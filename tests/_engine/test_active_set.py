@@ -25,8 +25,7 @@ def test_columns_and_sums_equal_the_oracle(dtype, memory):
         np.testing.assert_allclose(table.unpacked(near.columns(some)), Z[:, some], atol=tolerance)
     rng = np.random.default_rng(0)
     r = rng.uniform(size=len(y))
-    packed = np.zeros(table.n_rows)
-    packed[table.is_sample] = r[table.sample_of_row[table.is_sample]]
+    packed = table.laid_out(r)
     sums = r @ Z
     # Between two sums: rounding must not decide which side one of them is on.
     threshold = float(np.sort(sums)[[sums.size // 2 - 1, sums.size // 2]].mean())

@@ -265,7 +265,7 @@ class TestQuantizedDistances:
             piece = numbers.piece(part, n_parts)
             numbers.add_tiles(piece, (0, n + 2), (0, n + 2), D, D, add=part > 0)
         scaled = X.astype(np.float64) / scaling.divisor
-        exact = np.abs(scaled[:, None] - scaled[None]).sum(axis=2) / numbers.step
+        exact = np.abs(scaled[:, None] - scaled[None]).sum(axis=2) / numbers.plan.step
         error = np.abs(D[:n, :n] - exact)
         bound = numbers.error_bound()
         assert np.all(error <= bound.absolute[:n, None] + bound.relative * exact + 1e-6 * exact)
@@ -372,7 +372,7 @@ class TestQuantizedDistances:
         D = np.zeros((8, 64), np.uint32)
         piece = numbers.piece(0, 1)
         numbers.add_tiles(piece, (0, 8), (0, 8), D, D)
-        exact = np.abs(X[:, None].astype(int) - X[None]).sum(axis=2) / numbers.step
+        exact = np.abs(X[:, None].astype(int) - X[None]).sum(axis=2) / numbers.plan.step
         assert np.all(np.abs(D[:, :8] - exact) <= numbers.error_bound().absolute[:, None] + 1e-6 * exact)
 
     def test_bits_that_count_too_much_stay_below_two_to_the_32(self):
@@ -386,7 +386,7 @@ class TestQuantizedDistances:
         assert numbers.describe()["n_bit_plane_features"] == n_double + 1
         D = np.zeros((8, 64), np.uint32)
         numbers.add_tiles(numbers.piece(0, 1), (0, 8), (0, 8), D, D)
-        exact = np.abs(X[:, None] - X[None].astype(float)).sum(axis=2) / numbers.step
+        exact = np.abs(X[:, None] - X[None].astype(float)).sum(axis=2) / numbers.plan.step
         bound = numbers.error_bound()
         assert np.all(np.abs(D[:, :8] - exact) <= bound.absolute[:, None] + bound.relative * exact)
 

@@ -95,30 +95,17 @@ class LayoutSpec(NamedTuple):
     #: A power of 2 that scales the largest scaled range of all columns to about 1.
     distance_unit: float
 
-    def packed(
-        self, X: NDArray[Any], scaling: Scaling, ranges: ColumnRanges | None = None, n_threads: int = 1
-    ) -> Packed:
+    def packed(self, X: NDArray[Any], n_threads: int, **metadata: Any) -> Packed:
         """Return some columns of the samples in the layout of the kernels."""
-        return Packed(
-            X,
-            self.codes,
-            self.n_classes,
-            scaling=scaling,
-            sample_weight=self.sample_weight,
-            n_threads=n_threads,
-            ranges=ranges,
-            class_weights=self.class_weights,
-        )
+        return Packed(X, self.codes, self.n_classes, n_threads=n_threads, **self._weights, **metadata)
 
     def layout(self, n_threads: int) -> Layout:
         """Return the layout of the rows."""
-        return Layout(
-            self.codes,
-            self.n_classes,
-            sample_weight=self.sample_weight,
-            n_threads=n_threads,
-            class_weights=self.class_weights,
-        )
+        return Layout(self.codes, self.n_classes, n_threads=n_threads, **self._weights)
+
+    @property
+    def _weights(self) -> dict[str, Any]:
+        return {"sample_weight": self.sample_weight, "class_weights": self.class_weights}
 
 
 class ColumnBlock:
@@ -154,7 +141,7 @@ class ColumnBlock:
     @cached_property
     def table(self) -> Packed:
         """The columns in the layout of the kernels, for all threads of the worker."""
-        return self.layout.packed(self.X, self.scaling, self.ranges, worker_threads(1))
+        return self.layout.packed(self.X, worker_threads(1), scaling=self.scaling, ranges=self.ranges)
 
     @cached_property
     def columns(self) -> Columns:

@@ -181,6 +181,26 @@ class RowMatrix(BlockMatrix):
         rows_of_blocks = [rows[(rows >= a) & (rows < b)] - a for a, b in self._bounds]
         return np.concatenate(self._compute(_take_rows, rows_of_blocks, shared=columns))
 
+    # A matrix of rows is a :class:`.._engine.columns.Centered`.
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return self.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.shape[1]
+
+    def matrix(self) -> Self:
+        """Return the matrix itself."""
+        return self
+
+    def combined(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return weights.T @ X, (m, n_features); ``weights`` is (n_samples, m)."""
+        return weights.T @ self
+
     def squares(self) -> NDArray[np.float64]:
         """Return the sum of squares of every row."""
         return np.concatenate(self._compute(_squares))

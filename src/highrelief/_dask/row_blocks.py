@@ -364,41 +364,14 @@ class RowBlocks(TableBlocks):
         )
 
 
-class RowCenteredMatrix:
-    """The scaled rows minus their mean: :class:`.columns.Centered` on the workers."""
-
-    def __init__(self, blocks: RowBlocks) -> None:
-        self._blocks = blocks
-        self.n_samples, self.n_features = blocks.source.shape
-
-    @locked_cached_property
-    def _matrix(self) -> RowMatrix:
-        blocks = self._blocks
-        mean = blocks.sum_blocks(_sum_centered, shared=np.zeros(self.n_features)) / self.n_samples
-        # The mean of the remainders: centered rows are then as precise as those of an array in memory.
-        mean = mean + blocks.sum_blocks(_sum_centered, shared=mean) / self.n_samples
-        centered = blocks.executor.persist(blocks.map_blocks(_centered, blocks.broadcast(mean)))
-        return RowMatrix(centered, blocks.bounds, self.n_features, blocks.executor)
-
-    def matrix(self) -> RowMatrix:
-        """Return the rows as a matrix that the workers store."""
-        return self._matrix
-
-    def squares(self) -> NDArray[np.float64]:
-        """Return the sum of squares of every row."""
-        return self._matrix.squares()
-
-    def scatter(self, L: Any) -> NDArray[np.float64]:
-        """Return XᵀLX, (n_features, n_features), from the pairs of blocks that L links."""
-        return self._matrix.scatter(L)
-
-    def gram(self) -> NDArray[np.float64]:
-        """Return the scalar products of all rows, (n_samples, n_samples)."""
-        return self._matrix.gram()
-
-    def combined(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the sums of the rows by each column of ``weights`` (n_samples, m): (m, n_features)."""
-        return weights.T @ self._matrix
+def centered_rows(blocks: RowBlocks) -> RowMatrix:
+    """Return the scaled rows minus their mean: :class:`.columns.Centered` on the workers."""
+    n_samples, n_features = blocks.source.shape
+    mean = blocks.sum_blocks(_sum_centered, shared=np.zeros(n_features)) / n_samples
+    # The mean of the remainders: centered rows are then as precise as those of an array in memory.
+    mean = mean + blocks.sum_blocks(_sum_centered, shared=mean) / n_samples
+    centered = blocks.executor.persist(blocks.map_blocks(_centered, blocks.broadcast(mean)))
+    return RowMatrix(centered, blocks.bounds, n_features, blocks.executor)
 
 
 # Tasks

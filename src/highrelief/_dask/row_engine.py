@@ -24,7 +24,7 @@ from .._engine.active_set import ActivePairs, ActiveSetMargins, exact_sums
 from .._engine.cached_property import cached_property
 from .._engine.columns import Columns
 from .._engine.engine import Engine
-from .._engine.layout import DenseTable, Layout, Packed
+from .._engine.layout import DenseTable, Packed
 from .._engine.limits import limits
 from .._engine.metrics import METRICS
 from .._engine.missing_pairs import MissingCorrection
@@ -50,9 +50,9 @@ from .row_blocks import (
     LazyBlock,
     RowBlock,
     RowBlocks,
-    RowCenteredMatrix,
     StackedBlocks,
     blocks_of_pair,
+    centered_rows,
     load_with_each,
     stacked_rows,
 )
@@ -445,9 +445,7 @@ class RowSearch(NeighborSearch):
 
     def neighbors(self, report: Report = no_report) -> Iterator[Neighbors]:
         """Yield the neighbors of all anchors that have a hit, block by block, gathered on the client."""
-        table, blocks = self._table, self._blocks
-        row_of = np.empty(table.n_samples, np.int64)
-        row_of[table.sample_of_row[table.is_sample]] = np.flatnonzero(table.is_sample)
+        blocks, row_of = self._blocks, self._table.row_of_sample
         lists = self.lists()
         neighbors: list[Neighbors] = blocks.executor.compute(lambda: lists.by_block)
         if lists.search is not None:
@@ -482,8 +480,13 @@ class RowNearestPass(NearestPass):
         s is the weight of an anchor.
         """
         lists = self._search.lists()
-        tasks = self._moment_tasks if with_squares else self._sum_tasks
-        total = self._blocks.executor.reduce(lambda: tasks(lists), sum_arrays)
+
+        def tasks() -> list[Delayed]:
+            if with_squares:
+                return self._margin_tasks(lists, margin_moments, self._class_weights)
+            return self._sum_tasks(lists)
+
+        total = self._blocks.executor.reduce(tasks, sum_arrays)
         report()
         factors = self._column_factors
         total[:2] *= factors
@@ -547,9 +550,6 @@ class RowNearestPass(NearestPass):
             margin_sums_between, shared, lists.by_block, where=self._search.has_anchors
         )
         return list(pairs.values())
-
-    def _moment_tasks(self, lists: RowNeighborLists) -> list[Delayed]:
-        return self._margin_tasks(lists, margin_moments, self._class_weights)
 
     def _margin_tasks(
         self,
@@ -720,9 +720,8 @@ def _anchor_rows(
 ) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
     """Return the anchors among the rows of a block with the features of nonzero weight, and their sums."""
     stack, rows = _active([block], w)
-    row_of = np.empty(len(block), np.int64)
-    row_of[stack.sample_of_row[stack.is_sample]] = np.flatnonzero(stack.is_sample)
-    return rows.X[row_of[anchors]], rows.sums[row_of[anchors]]
+    own = stack.row_of_sample[anchors]
+    return rows.X[own], rows.sums[own]
 
 
 #: Distances of the rows of a block to some anchors, and the sample weights of the rows.
@@ -789,7 +788,7 @@ class RowPairwiseDistances(PairwiseDistances["RowWeightedPairs"]):
         return RowWeightedPairs(self, w)
 
     def _row_fingerprints(self) -> NDArray[np.float64]:
-        return _by_row(self.table, self.blocks.compute_blocks(_fingerprints))
+        return self.table.laid_out(np.concatenate(self.blocks.compute_blocks(_fingerprints)))
 
 
 class RowWeightedPairs(WeightedPairs):
@@ -802,7 +801,7 @@ class RowWeightedPairs(WeightedPairs):
     @cached_property
     def row_sums(self) -> NDArray[np.float64]:
         """Weighted sum of every row, (n_rows,)."""
-        return _by_row(self.table, self.blocks.compute_blocks(_row_sums, shared=self.w))
+        return self.table.laid_out(np.concatenate(self.blocks.compute_blocks(_row_sums, shared=self.w)))
 
     def statistics(self, per_sigma: np.floating) -> Statistics:
         """Return the smallest distance and mass of every class for every row, over other rows."""
@@ -826,7 +825,7 @@ class RowWeightedPairs(WeightedPairs):
     ) -> NDArray[np.float64]:
         """Return Σ_i coefficient·|x_n − x_i| of every row for some features; workers scale the columns."""
         shared = self._sample_coefficients(by), features
-        return _by_row(table, self.blocks.compute_merged(_margins, sum_arrays, shared=shared))
+        return table.laid_out(np.concatenate(self.blocks.compute_merged(_margins, sum_arrays, shared=shared)))
 
     def anchor_columns(self, anchors: NDArray[np.int64], weights: NDArray[np.float64]) -> RowAnchorColumns:
         """Return the distances of all rows to some of them, each of which has a weight, on the workers."""
@@ -846,14 +845,6 @@ class RowWeightedPairs(WeightedPairs):
         by_row = np.take(np.concatenate(parts, axis=1), self.table.sample_of_row, axis=1)
         by_row[:, ~self.table.is_sample] = padding
         return by_row
-
-
-def _by_row(table: Layout, parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return values of blocks by sample, by row of the layout; 0 for padding."""
-    by_sample = np.concatenate(parts)
-    out = np.zeros((table.n_rows, *by_sample.shape[1:]))
-    out[table.is_sample] = by_sample[table.sample_of_row[table.is_sample]]
-    return out
 
 
 class RowAnchorColumns:
@@ -945,6 +936,6 @@ class RowEngine(Engine):
         """Return the margins of single samples under weights of which few are not 0."""
         return RowActiveSetMargins(self._table, self._memory, self._blocks)
 
-    def centered(self) -> RowCenteredMatrix:
+    def centered(self) -> RowMatrix:
         """Return the scaled rows minus their mean."""
-        return RowCenteredMatrix(self._blocks)
+        return centered_rows(self._blocks)

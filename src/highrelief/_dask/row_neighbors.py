@@ -21,11 +21,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._engine.arrays import entries_of, list_starts, within_lists
 from .._engine.cached_property import cached_property
 from .._engine.distances import Distances, exact_distances
 from .._engine.limits import limits
 from .._engine.metrics import Metric
-from .._engine.neighbors import Neighbors, distance_array
+from .._engine.neighbors import Neighbors, TieSharing, copied_rows, distance_array
 from .._engine.quantized import Plan
 from .._engine.search import DistanceKind, distances_of_kind
 from .._engine.threads import even_ranges
@@ -94,7 +95,7 @@ class Candidates(NamedTuple):
     @property
     def start(self) -> NDArray[np.int64]:
         """First entry of every list, (n_anchors, n_slots)."""
-        return (np.cumsum(self.counts) - self.counts.ravel()).reshape(self.counts.shape)
+        return list_starts(self.counts)
 
     @property
     def list_index(self) -> NDArray[np.int64]:
@@ -108,35 +109,27 @@ class Candidates(NamedTuple):
 
     def shares(self, spec: SearchSpec) -> NDArray[np.float64]:
         """Return the share of each candidate in the total weight 1 of its list."""
-        shares = np.zeros(self.rows.size)
-        candidates_kernels.share(
-            0,
-            self.anchors.size,
+        ranks = spec.sample_weight, spec.k, spec.rank_weights, spec.uniform
+        found = Neighbors(
             self.anchors,
-            spec.sample_weight,
-            spec.k,
-            spec.rank_weights,
-            spec.uniform,
-            False,
-            False,
-            spec.tie_tolerance,
             self.start,
             self.counts,
             np.zeros_like(self.counts),
             self.rows,
-            self.distances,
-            shares,
+            np.zeros(self.rows.size),
         )
-        return shares
+        TieSharing(*ranks, exact=False, rooted=False, tolerance=spec.tie_tolerance).share(
+            found, self.distances
+        )
+        return found.shares
 
     def pruned(self, spec: SearchSpec) -> Candidates:
         """Return the candidates up to the k-th and those tied with it, truncated where these are many."""
         keep, cutoff = np.zeros(self.rows.size, dtype=bool), np.full(self.counts.size, np.inf)
         counts, start = self.counts.ravel(), self.start.ravel()
         for lists in _groups_by_length(counts):
-            row = np.repeat(np.arange(lists.size), counts[lists])
-            column = np.arange(row.size) - np.repeat(np.cumsum(counts[lists]) - counts[lists], counts[lists])
-            entries = start[lists][row] + column
+            row, entries = entries_of(start[lists], counts[lists])
+            column = within_lists(counts[lists])
             anchors = self.anchors[lists // self.counts.shape[1]]
             shape = lists.size, int(counts[lists].max())
             distances, weight = np.full(shape, np.inf), np.zeros(shape)
@@ -299,10 +292,8 @@ def _from_lists(
     shares: NDArray[np.float64],
 ) -> Neighbors:
     """Return neighbors of anchors from entries sorted by list."""
-    count = np.bincount(lists, minlength=anchors.size * n_slots)
-    start = (np.cumsum(count) - count).reshape(-1, n_slots)
-    count = count.reshape(-1, n_slots)
-    return Neighbors(anchors, start, count, np.zeros_like(count), rows, shares)
+    count = np.bincount(lists, minlength=anchors.size * n_slots).reshape(-1, n_slots)
+    return Neighbors(anchors, list_starts(count), count, np.zeros_like(count), rows, shares)
 
 
 # Distances between two blocks
@@ -506,9 +497,8 @@ class AnchorDistances:
         """Return exact distances of anchors to the columns of D in their lists."""
         if self._spec.exact:
             return self._D[self.anchors[owner], columns].astype(np.float64)
-        start = (np.cumsum(counts) - counts.ravel()).reshape(counts.shape)
-        rows = self._other.start + columns
-        lists = Neighbors(self._part.start + anchors, start, counts, np.zeros_like(counts), rows, np.empty(0))
+        own, rows, none = self._part.start + anchors, self._other.start + columns, np.zeros_like(counts)
+        lists = Neighbors(own, list_starts(counts), counts, none, rows, np.empty(0))
         of_stack = self._stack.columns, self._stack.sample_of_row
         return self._spec.metric.from_sums(exact_distances(*of_stack, lists, self._spec.metric.squares))
 
@@ -577,9 +567,7 @@ def _runs(
     """Return the rows of D at the anchors, as views if these are few runs, and the anchors of each run."""
     borders = np.concatenate([[0], np.flatnonzero(np.diff(anchors) != 1) + 1, [anchors.size]])
     if borders.size - 1 > n_classes:
-        rows = distance_array(anchors.size, D.shape[1])
-        np.take(D, anchors, axis=0, out=rows)
-        return [(rows, slice(0, anchors.size))]
+        return [(copied_rows(D, anchors), slice(0, anchors.size))]
     return [(D[anchors[a] : anchors[b - 1] + 1], slice(a, b)) for a, b in pairwise(borders)]
 
 

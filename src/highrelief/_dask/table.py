@@ -332,18 +332,13 @@ class DaskTable:
 class DaskPacked(DenseTable):
     """A labeled Dask-backed table: layout and metadata on the client, values on the workers."""
 
+    raw: DaskTable
     ranges: ColumnRanges
-
-    def __init__(
-        self, source: DaskTable, codes: NDArray[np.integer], n_classes: int, **metadata: Any
-    ) -> None:
-        super().__init__(source, codes, n_classes, **metadata)
-        self.source = source
 
     @cached_property
     def columns(self) -> ColumnStatistics:
         """The ranges of the columns, and the factors that scale their differences."""
-        return ColumnStatistics(self.source.shape, self.dtype, self.scaling, self.ranges)
+        return ColumnStatistics(self.raw.shape, self.dtype, self.scaling, self.ranges)
 
     @cached_property
     def spans(self) -> NDArray[np.float64]:
@@ -352,7 +347,7 @@ class DaskPacked(DenseTable):
 
     def of_features(self, features: NDArray[np.int64]) -> Packed:
         """Return the rows with some of the features only, gathered on the client."""
-        X = self.source.gather_columns(features)
+        X = self.raw.gather_columns(features)
         return self._with_values(X, self.scaling.of(features), self.ranges.of_features(features))
 
     def packed_columns(self, features: NDArray[np.int64]) -> NDArray[np.floating]:
@@ -375,7 +370,7 @@ class TableBlocks(ABC):
     pinned = False
 
     def __init__(self, table: DaskPacked) -> None:
-        self.table, self.source, self.executor = table, table.source, table.source.executor
+        self.table, self.source, self.executor = table, table.raw, table.raw.executor
 
     @property
     @abstractmethod

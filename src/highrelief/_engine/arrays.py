@@ -8,6 +8,7 @@ cached.
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,18 @@ def within_lists(count: Places) -> Places:
     return np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
 
 
+def list_starts(count: Places) -> Places:
+    """Return the first place of every list, from the lengths of the lists, of any shape."""
+    return (np.cumsum(count) - count.ravel()).reshape(count.shape)
+
+
 def entries_of(first: Places, count: Places) -> tuple[Places, Places]:
     """Return the list of every entry, and the place of every entry in the flat array."""
     return np.repeat(np.arange(count.size), count), np.repeat(first, count) + within_lists(count)
+
+
+def portions(costs: NDArray[Any], most: float) -> list[tuple[int, int]]:
+    """Return ranges of a list over which the costs add up to about ``most``."""
+    portion = (np.cumsum(costs) // most).astype(np.int64)
+    borders = np.concatenate([[0], np.flatnonzero(np.diff(portion)) + 1, [costs.size]])
+    return [(int(a), int(b)) for a, b in pairwise(borders) if b > a]

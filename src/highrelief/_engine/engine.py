@@ -20,10 +20,9 @@ from .hyperplanes import LocalHyperplanes
 from .labelings import RelabeledRows
 from .layout import LabeledTable, Packed
 from .limits import limits
-from .nearest import LocalNearestPass, NearestPass, NeighborMargins, not_offered
+from .nearest import LocalNearestPass, NearestPass, not_offered
 from .neighbors import Neighborhood
 from .radius import RadiusNeighborhoods
-from .search import LocalSearch
 from .soft import (
     LocalPairwiseDistances,
     PairwiseDistances,
@@ -145,9 +144,7 @@ class LocalEngine(Engine):
 
     def nearest(self, neighborhood: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
         """Return a pass over the nearest neighbors of the anchors (None: all samples)."""
-        table, rows = self._table, self._anchor_rows(anchors)
-        margins = NeighborMargins(table, table.columns, neighborhood)
-        return LocalNearestPass(table, neighborhood, rows, LocalSearch.of(table, neighborhood, rows), margins)
+        return LocalNearestPass(self._table, neighborhood, self._anchor_rows(anchors))
 
     @cached_property
     def _pairs(self) -> LocalPairwiseDistances:

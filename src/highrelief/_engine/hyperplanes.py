@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import hyperplanes
+from .arrays import portions
 from .columns import Columns
 from .layout import Packed, sum_in_order
 from .limits import limits
@@ -66,9 +66,7 @@ class ConvexCombinations:
     def portions(self) -> list[tuple[int, int]]:
         """Return ranges of anchors whose Gram matrices take little memory."""
         entries = (self.size * (self.size + 1) // 2).reshape(-1, 2).sum(axis=1)
-        portion = (np.cumsum(8.0 * entries) // limits.gram_bytes).astype(np.int64)
-        borders = np.concatenate([[0], np.flatnonzero(np.diff(portion)) + 1, [self.anchors.size]])
-        return [(int(a), int(b)) for a, b in pairwise(borders) if b > a]
+        return portions(8.0 * entries, limits.gram_bytes)
 
 
 class LocalHyperplanes:

@@ -84,14 +84,12 @@ class RelabeledRows:
         about six digits, and take half the time.
         """
         out = np.zeros((len(labels), self._table.n_features), dtype)
-        for a, b in even_ranges(len(labels), -(-self._most_entries(len(labels)) // limits.label_entries)):
+        n_slots = 2 if self._neighborhood.pooled else self._n_classes
+        n_entries = labels.size * n_slots * self._neighborhood.n_neighbors
+        for a, b in even_ranges(len(labels), -(-n_entries // limits.label_entries)):
             pairs = self._pairs(np.ascontiguousarray(labels[a:b], dtype=np.int64), out.dtype)
             out[a:b] = self._summed(pairs, self._metric.squares_margins)
         return out
-
-    def _most_entries(self, n_labelings: int) -> int:
-        n_slots = 2 if self._neighborhood.pooled else self._n_classes
-        return n_labelings * len(self._ranked) * n_slots * self._neighborhood.n_neighbors
 
     def _pairs(self, labels: NDArray[np.int64], dtype: np.dtype) -> Pairs:
         """Return the pairs that are neighbors under any labeling, with their coefficients."""

@@ -211,6 +211,17 @@ class Layout:
         found = amounts.sum(axis=1)[self.batches]
         return np.maximum(found - np.minimum(self.sample_weight, 1.0), 0.0) if self.within else found
 
+    @cached_property
+    def row_of_sample(self) -> NDArray[np.int64]:
+        """Row of the layout of every sample."""
+        return self.unpacked(np.arange(self.n_rows))
+
+    def laid_out(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Return values by sample in the order of the rows; 0 for padding."""
+        out = np.zeros((self.n_rows, *values.shape[1:]))
+        out[self.row_of_sample] = values
+        return out
+
     def unpacked(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Return values by row of the layout in the order of the samples."""
         out = np.empty((self.n_samples, *rows.shape[1:]), dtype=rows.dtype)
@@ -241,7 +252,7 @@ class LabeledTable(Layout, ABC):
     ----------
     X : array, CSR matrix or Dask table of shape (n_samples, n_features)
         The table.
-    codes, n_classes, sample_weight, n_threads, class_weights, batch_constraint
+    codes, n_classes, **layout
         As in :class:`Layout`.
     scaling : Scaling
         Of the features.
@@ -249,6 +260,8 @@ class LabeledTable(Layout, ABC):
         Of the columns, if known.
     """
 
+    #: The table.
+    raw: Any
     #: Missing values; None if no value is missing.
     missing: MissingValues | MixedMissingValues | None = None
     #: The features that the columns belong to, if some are categorical. None: each column is a feature.
@@ -261,21 +274,11 @@ class LabeledTable(Layout, ABC):
         n_classes: int,
         *,
         scaling: Scaling,
-        sample_weight: NDArray[np.float64] | None = None,
-        n_threads: int = 1,
         ranges: ColumnRanges | None = None,
-        class_weights: NDArray[np.float64] | None = None,
-        batch_constraint: BatchConstraint | None = None,
+        **layout: Any,
     ) -> None:
-        super().__init__(
-            codes,
-            n_classes,
-            sample_weight=sample_weight,
-            n_threads=n_threads,
-            class_weights=class_weights,
-            batch_constraint=batch_constraint,
-        )
-        self.n_features = X.shape[1]
+        super().__init__(codes, n_classes, **layout)
+        self.raw, self.n_features = X, X.shape[1]
         self.dtype: np.dtype[Any] = X.dtype
         self.scaling, self.ranges = scaling, ranges
 
@@ -358,6 +361,8 @@ class Packed(DenseTable):
         See :class:`LabeledTable`.
     """
 
+    raw: NDArray[Any]
+
     def __init__(
         self,
         X: NDArray[Any],
@@ -369,7 +374,7 @@ class Packed(DenseTable):
         **metadata: Any,
     ) -> None:
         super().__init__(X, codes, n_classes, **metadata)
-        self.raw, self.encoding, self._missing_mask = X, encoding, missing_mask
+        self.encoding, self._missing_mask = encoding, missing_mask
 
     @cached_property
     def X(self) -> NDArray[np.floating]:  # noqa: N802
@@ -420,8 +425,10 @@ class Packed(DenseTable):
 
     @cached_property
     def row_sums(self) -> NDArray[np.float64]:
-        """Sum of every row, as the distance tiles need it."""
-        return row_sums(self.X)
+        """Sum of every row, with the additions of the distance tiles."""
+        sums = np.empty(self.n_rows)
+        distances.row_sums(self.X, sums)
+        return sums
 
     def of_features(self, features: NDArray[np.int64]) -> Packed:
         """Return the rows with some of the features only."""
@@ -449,13 +456,6 @@ class Packed(DenseTable):
         return self._with_values(table.raw, scaling, table.ranges, table._missing_mask)
 
 
-def row_sums(X: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return the sums of rows in the layout, with the additions of the distance tiles."""
-    sums = np.empty(X.shape[0])
-    distances.row_sums(X, sums)
-    return sums
-
-
 def sum_in_order(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return the sum of partial sums, added from the first to the last."""
     total = parts[0].copy()
@@ -470,11 +470,8 @@ def sum_in_order(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
 class SparsePacked(LabeledTable):
     """A labeled table whose zeros are not stored; ``raw`` is a :data:`.columns.SparseTable`."""
 
+    raw: SparseTable
     ranges: ColumnRanges
-
-    def __init__(self, X: SparseTable, codes: NDArray[np.integer], n_classes: int, **metadata: Any) -> None:
-        super().__init__(X, codes, n_classes, **metadata)
-        self.raw = X
 
     @cached_property
     def columns(self) -> SparseColumns:

@@ -66,8 +66,9 @@ class MissingCorrection:
             self._excess = missing.excess[0]
             self._rows = np.repeat(np.arange(layout.n_rows), np.diff(self._start))
         self._by_chunk = listed_by_chunk(self._rows, self._which, layout.n_rows)
+        own_excess = self._excess[self._rows // CHUNK, self._which, self._rows % CHUNK]
         #: E|V − V'| of every value that is missing.
-        self._between_duplicates = 2.0 * self._of_pairs(self._rows).astype(np.float64)
+        self._between_duplicates = 2.0 * own_excess.astype(np.float64)
 
     @classmethod
     def of(cls, table: LabeledTable, *, ignored: bool = False) -> Self:
@@ -165,9 +166,6 @@ class MissingCorrection:
         columns[features] = np.arange(features.size)
         return columns[self.features]
 
-    def _of_pairs(self, others: NDArray[np.int64]) -> NDArray[np.floating]:
-        return self._excess[others // CHUNK, self._which, others % CHUNK]
-
     def _by_row(self, terms: NDArray[np.float64]) -> NDArray[np.float64]:
         return _sums_at(self._rows, terms, self._layout.n_rows)
 
@@ -229,9 +227,9 @@ class ExpectedDistances(Distances):
         self._times, self._per_unit = 1.0, self._distance_unit
         if isinstance(base, QuantizedDistances):
             if base.exact:
-                longest = float(columns.spans.sum()) / base.step
+                longest = float(columns.spans.sum()) / base.plan.step
                 self._times = max(1.0, min(_PARTS, np.floor(_MOST_STEPS / (1.0 + longest))))
-            self._per_unit = self._times / base.step
+            self._per_unit = self._times / base.plan.step
 
     @property
     def _distance_unit(self) -> float:

@@ -11,22 +11,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from .._kernels import nearest
-from .arrays import within_lists
+from .arrays import portions, within_lists
 from .columns import Columns
 from .layout import LabeledTable, Layout, Packed
 from .limits import limits
 from .memory import check_room
 from .metrics import METRICS
 from .neighbors import HITS, MISSES, Neighborhood, Neighbors
-from .search import NeighborSearch, Report, no_report
+from .search import LocalSearch, NeighborSearch, Report, no_report
 from .threads import even_ranges, run_all
 
 Indices = NDArray[np.int64]
@@ -202,10 +201,24 @@ class NeighborMargins:
 
     def pairs(self, lists: Iterable[Neighbors]) -> NeighborPairs:
         """Return the nearest hits and misses of every anchor side by side."""
-        found = NeighborPairs.empty(self._table.n_samples, self._n_neighbors)
+        table = self._table
+        n_pairs, places = np.zeros(table.n_samples, np.int64), np.arange(self._n_neighbors)
+        hits, misses = np.zeros((2, table.n_samples, self._n_neighbors), np.int64)
+        gaps = np.zeros(hits.shape)
         for neighbors in lists:
-            found.fill(self._table, self._columns, neighbors)
-        return found
+            samples = table.sample_of_row[neighbors.anchors]
+            n_found = []
+            for slot, of_slot in ((HITS, hits), (MISSES, misses)):
+                owner, rank, row = _in_order(table, self._columns, neighbors, slot)
+                used = rank < self._n_neighbors
+                of_slot[samples[owner[used]], rank[used]] = table.sample_of_row[row[used]]
+                n_found.append(np.bincount(owner[used], minlength=samples.size))
+            n_pairs[samples] = np.minimum(*n_found)
+            each, pair = np.nonzero(places < n_pairs[samples][:, np.newaxis])
+            pairs = samples[each], pair
+            rows, others = table.row_of_sample[hits[pairs]], table.row_of_sample[misses[pairs]]
+            gaps[pairs] = distances_between(table, self._columns, rows, others)
+        return NeighborPairs(hits, misses, n_pairs, gaps)
 
     def target_differences(self, y: NDArray[np.float64], lists: Iterable[Neighbors]) -> TargetDifferences:
         """Return sums of differences between anchors and neighbors of targets y, and of features.
@@ -213,8 +226,7 @@ class NeighborMargins:
         All neighbors are hits: samples with a continuous target are of one class.
         """
         table = self._table
-        target = np.zeros(table.n_rows)
-        target[table.is_sample] = y[table.sample_of_row[table.is_sample]]
+        target = table.laid_out(y)
         n_anchors, of_target = 0.0, 0.0
         of_features, of_both = np.zeros((2, self._n_features))
         for neighbors in lists:
@@ -506,26 +518,11 @@ class NearestPass(ABC):
 
 
 class LocalNearestPass(NearestPass):
-    """A pass by the threads of this process.
+    """A pass over dense rows by the threads of this process; parameters as in :class:`NearestPass`."""
 
-    Parameters
-    ----------
-    table, neighborhood, anchors, search
-        As in :class:`NearestPass`.
-    margins : NeighborMargins
-        Margins at the neighbors that the search finds.
-    """
-
-    def __init__(
-        self,
-        table: Packed,
-        neighborhood: Neighborhood,
-        anchors: NDArray[np.bool_],
-        search: NeighborSearch,
-        margins: NeighborMargins,
-    ) -> None:
-        super().__init__(table, neighborhood, anchors, search)
-        self._margins = margins
+    def __init__(self, table: Packed, neighborhood: Neighborhood, anchors: NDArray[np.bool_]) -> None:
+        super().__init__(table, neighborhood, anchors, LocalSearch.of(table, neighborhood, anchors))
+        self._margins = NeighborMargins(table, table.columns, neighborhood)
 
     def sums(self, report: Report = no_report, *, with_squares: bool = True) -> NDArray[np.float64]:
         """Return Σ s·z over the anchors, s their weights; ``with_squares`` also Σ s²z and Σ s²z²."""
@@ -562,7 +559,7 @@ def mean_gaps(table: Packed, columns: Columns, neighbors: Neighbors) -> NDArray[
     gaps = np.zeros(neighbors.anchors.size)
     # Each hit is paired with all misses of its anchor.
     n_pairs = n_misses[hit_owner]
-    for start, end in _portions(n_pairs):
+    for start, end in portions(n_pairs, limits.pairs_at_once):
         repeats = n_pairs[start:end]
         pair_hit = np.repeat(hit[start:end], repeats)
         owner = np.repeat(hit_owner[start:end], repeats)
@@ -587,31 +584,6 @@ class NeighborPairs:
     n_pairs: Indices
     #: (n_samples, n_pairs) ‖miss − hit‖₁.
     gaps: NDArray[np.float64]
-
-    @classmethod
-    def empty(cls, n_samples: int, n_neighbors: int) -> Self:
-        """Return arrays for the pairs of all samples, all 0."""
-        shape = (n_samples, n_neighbors)
-        hits, misses = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        return cls(hits, misses, np.zeros(n_samples, np.int64), np.zeros(shape))
-
-    def fill(self, table: Packed, columns: Columns, neighbors: Neighbors) -> None:
-        """Write the pairs of some anchors."""
-        samples = table.sample_of_row[neighbors.anchors]
-        n_found = []
-        for slot, places in ((HITS, self.hits), (MISSES, self.misses)):
-            owner, rank, row = _in_order(table, columns, neighbors, slot)
-            used = rank < places.shape[1]
-            places[samples[owner[used]], rank[used]] = table.sample_of_row[row[used]]
-            n_found.append(np.bincount(owner[used], minlength=samples.size))
-        self.n_pairs[samples] = np.minimum(*n_found)
-        each, pair = np.nonzero(np.arange(self.hits.shape[1]) < self.n_pairs[samples][:, np.newaxis])
-        row_of = np.empty(table.n_samples, np.int64)
-        row_of[table.sample_of_row[table.is_sample]] = np.flatnonzero(table.is_sample)
-        sample = samples[each]
-        self.gaps[sample, pair] = distances_between(
-            table, columns, row_of[self.hits[sample, pair]], row_of[self.misses[sample, pair]]
-        )
 
 
 def distances_between(table: Packed, columns: Columns, rows: Indices, others: Indices) -> NDArray[np.float64]:
@@ -648,10 +620,3 @@ def _in_order(
     order = np.lexsort((table.sample_of_row[rows], np.cumsum(farther), owner))
     rank = within_lists(np.bincount(owner, minlength=neighbors.anchors.size))
     return owner, rank, rows[order]
-
-
-def _portions(counts: Indices) -> list[tuple[int, int]]:
-    """Return ranges of a list over which the counts add up to about ``limits.pairs_at_once``."""
-    portion = np.cumsum(counts) // limits.pairs_at_once
-    borders = np.concatenate([[0], np.flatnonzero(np.diff(portion)) + 1, [counts.size]])
-    return [(int(a), int(b)) for a, b in pairwise(borders) if b > a]

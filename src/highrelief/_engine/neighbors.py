@@ -232,7 +232,7 @@ class NearestK:
             chosen = anchors[start:end]
             # Rows of D in the order of the anchors, copied unless they are consecutive.
             whole = chosen.size and chosen[-1] - chosen[0] + 1 == chosen.size
-            rows = D[chosen[0] : chosen[-1] + 1] if whole else _copied_rows(D, chosen)
+            rows = D[chosen[0] : chosen[-1] + 1] if whole else copied_rows(D, chosen)
             yield self.candidates(rows, chosen, bound)
 
     def candidates(self, D: NDArray[np.uint32], anchors: NDArray[np.int64], bound: ErrorBound) -> Neighbors:
@@ -395,7 +395,8 @@ def distance_array(n_rows: int, n_columns: int) -> NDArray[np.uint32]:
     return np.empty(n_rows * width + 64, np.uint32)[: n_rows * width].reshape(n_rows, width)
 
 
-def _copied_rows(D: NDArray[np.uint32], rows: NDArray[np.int64]) -> NDArray[np.uint32]:
+def copied_rows(D: NDArray[np.uint32], rows: NDArray[np.int64]) -> NDArray[np.uint32]:
+    """Return a copy of some rows of an array of distances."""
     copy = distance_array(rows.size, D.shape[1])
     np.take(D, rows, axis=0, out=copy)
     return copy

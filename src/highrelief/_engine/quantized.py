@@ -132,9 +132,6 @@ class QuantizedDistances(DenseDistances):
     ) -> None:
         super().__init__(columns, sample_of_row, n_threads)
         self.plan = plan
-        self._single, self._double, self._grid = plan.single, plan.double, plan.grid
-        #: Scaled units per step.
-        self.step, self._unit = plan.step, plan.unit
         self._rounding_errors = np.zeros(sample_of_row.size)
 
     @property
@@ -149,11 +146,13 @@ class QuantizedDistances(DenseDistances):
         They add up over columns, to the same bits in any order.
         """
         errors = np.ceil(self._rounding_errors * _ERROR_PARTS) / _ERROR_PARTS
-        return np.append(errors, (self._grid.size, self._single.n_columns))
+        return np.append(errors, (self.plan.grid.size, self.plan.single.n_columns))
 
     def error_bound(self) -> ErrorBound:
         """Return the error bound of the keys, after all columns were added."""
-        return _bound(self._rounding_errors, self._grid.size, self._single.n_columns, self._columns.dtype)
+        return _bound(
+            self._rounding_errors, self.plan.grid.size, self.plan.single.n_columns, self._columns.dtype
+        )
 
     @classmethod
     def bound_of(cls, error_terms: NDArray[np.float64], dtype: np.dtype[Any]) -> ErrorBound:
@@ -166,14 +165,14 @@ class QuantizedDistances(DenseDistances):
 
     def pieces(self, most_bytes: float) -> list[tuple[int, int]]:
         """Return parts of the columns, (index, number of parts), of about this many bytes each."""
-        row = 2.0 * self._grid.size + 8.0 * (self._single.n_words + self._double.n_words)
+        row = 2.0 * self.plan.grid.size + 8.0 * (self.plan.single.n_words + self.plan.double.n_words)
         n = max(1, int(np.ceil(row * self._sample_of_row.size / most_bytes)))
         return [(i, n) for i in range(n)]
 
     def piece(self, part: int, n_parts: int) -> Piece:
         """Return the columns of one part, quantized."""
-        grid = self._grid[slice(*_borders(self._grid.size, part, n_parts))]
-        single, double = self._single.part(part, n_parts), self._double.part(part, n_parts)
+        grid = self.plan.grid[slice(*_borders(self.plan.grid.size, part, n_parts))]
+        single, double = self.plan.single.part(part, n_parts), self.plan.double.part(part, n_parts)
         n_rows = self._sample_of_row.size
         width = -(-grid.size // distances.GRID_PAD) * distances.GRID_PAD
         # Padding rows may contain anything: their pairs are masked.
@@ -206,7 +205,7 @@ class QuantizedDistances(DenseDistances):
                 piece.sums,
                 piece.planes,
                 piece.n_single,
-                self._unit,
+                self.plan.unit,
                 i,
                 j,
                 n_rows,
@@ -239,7 +238,7 @@ class QuantizedDistances(DenseDistances):
                     piece.sums,
                     piece.planes,
                     piece.n_single,
-                    self._unit,
+                    self.plan.unit,
                     a,
                     b,
                     add,
@@ -257,7 +256,7 @@ class QuantizedDistances(DenseDistances):
         side_by_side = which.size > 0 and which[-1] - which[0] == which.size - 1
         of = slice(which[0], which[-1] + 1) if side_by_side else which
         low = columns.low[of]
-        per_step = (columns.factors[of] / self.step).astype(columns.dtype)
+        per_step = (columns.factors[of] / self.plan.step).astype(columns.dtype)
         # If columns are copied first, a chunk of them is not split further.
         n_cuts = 4 * self._n_threads if columns.in_place and self._n_threads > 1 else 1
         rows = even_ranges(sample_of_row.size, n_cuts, multiple=4)

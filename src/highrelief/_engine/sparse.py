@@ -344,7 +344,7 @@ class SparseWeightedRows:
             )
         ):
             extra = np.bincount(owner, weights=of_stored - of_zero[indices], minlength=table.n_samples)
-            fingerprints[table.is_sample, k] = (of_zero.sum() + extra)[table.sample_of_row[table.is_sample]]
+            fingerprints[:, k] = table.laid_out(of_zero.sum() + extra)
         return fingerprints
 
     def _scaled(self, factors: NDArray[np.float64]) -> ScaledTable:
