@@ -272,9 +272,9 @@ def _n_bytes(*values: Any) -> int:
 class ColumnSearch(NeighborSearch):
     """A search for the nearest neighbors of the anchors on the workers that have the columns."""
 
-    def __init__(
-        self, table: DaskPacked, neighborhood: Neighborhood, anchors: NDArray[np.bool_], blocks: ColumnBlocks
-    ) -> None:
+    def __init__(self, blocks: ColumnBlocks, neighborhood: Neighborhood, anchors: NDArray[np.bool_]) -> None:
+        table = blocks.table
+
         def plan() -> Plan:
             return plan_columns(table.columns, *blocks.levels, table.tie_tolerance)
 
@@ -453,11 +453,9 @@ class ColumnNearestPass(NearestPass):
 
     _search: ColumnSearch
 
-    def __init__(
-        self, table: DaskPacked, neighborhood: Neighborhood, anchors: NDArray[np.bool_], blocks: ColumnBlocks
-    ) -> None:
-        self._blocks = blocks
-        super().__init__(table, neighborhood, anchors, ColumnSearch(table, neighborhood, anchors, blocks))
+    def __init__(self, blocks: ColumnBlocks, neighborhood: Neighborhood, anchors: NDArray[np.bool_]) -> None:
+        self._blocks, search = blocks, ColumnSearch(blocks, neighborhood, anchors)
+        super().__init__(blocks.table, neighborhood, anchors, search)
 
     def sums(self, report: Report = no_report, *, with_squares: bool = True) -> NDArray[np.float64]:
         """Return Σ s·z over the anchors, s their weights; ``with_squares`` also Σ s²z and Σ s²z².
@@ -546,8 +544,6 @@ class ColumnPairwiseDistances(PairwiseDistances["ColumnWeightedPairs"]):
 
     Parameters
     ----------
-    table : DaskPacked
-        Layout and metadata of the rows.
     memory : float
         Bytes for stored distances, on a worker and on the client.
     blocks : ColumnBlocks
@@ -556,8 +552,9 @@ class ColumnPairwiseDistances(PairwiseDistances["ColumnWeightedPairs"]):
 
     stored = True
 
-    def __init__(self, table: DaskPacked, memory: float, blocks: ColumnBlocks) -> None:
-        super().__init__(table, MissingCorrection.of(table))
+    def __init__(self, memory: float, blocks: ColumnBlocks) -> None:
+        super().__init__(blocks.table, MissingCorrection.of(blocks.table))
+        table = blocks.table
         size = table.pair_bytes(table.dtype.itemsize)
         if size > memory:
             raise MemoryError(
@@ -782,14 +779,14 @@ class ColumnActiveSetMargins(ActiveSetMargins):
 
     Parameters
     ----------
-    table, memory, blocks
+    memory, blocks
         As in :class:`ColumnPairwiseDistances`.
     """
 
     table: DaskPacked
 
-    def __init__(self, table: DaskPacked, memory: float, blocks: ColumnBlocks) -> None:
-        self._memory, self._blocks = memory, blocks
+    def __init__(self, memory: float, blocks: ColumnBlocks) -> None:
+        self._memory, self._blocks, table = memory, blocks, blocks.table
         size = table.pair_bytes(table.dtype.itemsize)
         # Distances, coefficients, and a copy of the coefficients to send.
         super().__init__(table, stored=memory // size > 2, copied=_MAX_GATHERED_SHARE)
@@ -809,7 +806,7 @@ class ColumnActiveSetMargins(ActiveSetMargins):
         return ActivePairs(pairs, partial(self._summed, pairs))
 
     def _whole(self) -> ColumnPairwiseDistances:
-        return self._distances or ColumnPairwiseDistances(self.table, self._memory, self._blocks)
+        return self._distances or ColumnPairwiseDistances(self._memory, self._blocks)
 
     def _all_fingerprints(self) -> NDArray[np.float64]:
         return self._whole().fingerprints
@@ -827,10 +824,7 @@ class ColumnActiveSetMargins(ActiveSetMargins):
 
 
 def relabeled_rows(
-    table: DaskPacked,
-    neighborhood: Neighborhood,
-    class_weights: NDArray[np.float64] | None,
-    blocks: ColumnBlocks,
+    blocks: ColumnBlocks, neighborhood: Neighborhood, class_weights: NDArray[np.float64] | None
 ) -> RelabeledRows:
     """Return rows, whose columns are on workers, under many labelings."""
 
@@ -841,7 +835,7 @@ def relabeled_rows(
     def summed(pairs: Pairs, squared: bool) -> NDArray[np.floating]:
         return blocks.joined(_summed, shared=(pairs, squared))
 
-    return RelabeledRows(table, neighborhood, class_weights, distances, summed)
+    return RelabeledRows(blocks.table, neighborhood, class_weights, distances, summed)
 
 
 # Tasks
@@ -921,8 +915,6 @@ def _combined(block: ColumnBlock, weights: NDArray[np.float64]) -> NDArray[np.fl
 class ColumnEngine(Engine):
     """Rows of a table whose columns are on workers; parameters as in :class:`.Engine`."""
 
-    _table: DaskPacked
-
     def __init__(self, table: DaskPacked, memory: float) -> None:
         super().__init__(table, memory)
         self._blocks = ColumnBlocks(table)
@@ -932,15 +924,15 @@ class ColumnEngine(Engine):
 
     def nearest(self, neighborhood: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
         """Return a pass over the nearest neighbors of the anchors (None: all samples)."""
-        return ColumnNearestPass(self._table, neighborhood, self._anchor_rows(anchors), self._blocks)
+        return ColumnNearestPass(self._blocks, neighborhood, self._anchor_rows(anchors))
 
     @cached_property
     def _pairs(self) -> ColumnPairwiseDistances:
-        return ColumnPairwiseDistances(self._table, self._memory, self._blocks)
+        return ColumnPairwiseDistances(self._memory, self._blocks)
 
     def active_set_margins(self) -> ColumnActiveSetMargins:
         """Return the margins of single samples under weights of which few are not 0."""
-        return ColumnActiveSetMargins(self._table, self._memory, self._blocks)
+        return ColumnActiveSetMargins(self._memory, self._blocks)
 
     def centered(self) -> ColumnCenteredMatrix:
         """Return the scaled rows minus their mean."""
@@ -950,4 +942,4 @@ class ColumnEngine(Engine):
         self, neighborhood: Neighborhood, class_weights: NDArray[np.float64] | None = None
     ) -> RelabeledRows:
         """Return margins under many labelings; sample weights are 1, and no value is missing."""
-        return relabeled_rows(self._table, neighborhood, class_weights, self._blocks)
+        return relabeled_rows(self._blocks, neighborhood, class_weights)

@@ -372,9 +372,9 @@ class RowNeighborLists:
 class RowSearch(NeighborSearch):
     """A search for the nearest neighbors of the anchors, by pairs of blocks of rows."""
 
-    def __init__(
-        self, table: DaskPacked, neighborhood: Neighborhood, anchors: NDArray[np.bool_], blocks: RowBlocks
-    ) -> None:
+    def __init__(self, blocks: RowBlocks, neighborhood: Neighborhood, anchors: NDArray[np.bool_]) -> None:
+        table = blocks.table
+
         def plan() -> Plan:
             is_other, is_middle = blocks.sum_blocks(_levels) > 0
             return plan_columns(table.columns, is_other, is_middle, table.tie_tolerance)
@@ -466,13 +466,11 @@ class RowNearestPass(NearestPass):
 
     _search: RowSearch
 
-    def __init__(
-        self, table: DaskPacked, neighborhood: Neighborhood, anchors: NDArray[np.bool_], blocks: RowBlocks
-    ) -> None:
-        self._blocks = blocks
-        super().__init__(table, neighborhood, anchors, RowSearch(table, neighborhood, anchors, blocks))
+    def __init__(self, blocks: RowBlocks, neighborhood: Neighborhood, anchors: NDArray[np.bool_]) -> None:
+        self._blocks, search = blocks, RowSearch(blocks, neighborhood, anchors)
+        super().__init__(blocks.table, neighborhood, anchors, search)
         self._metric = METRICS[neighborhood.metric]
-        self._column_factors = self._metric.margin_factors(table.columns.factors)
+        self._column_factors = self._metric.margin_factors(blocks.table.columns.factors)
 
     def sums(self, report: Report = no_report, *, with_squares: bool = True) -> NDArray[np.float64]:
         """Return Σ s·z over the anchors, z = E|x − miss| − E|x − hit|; with squares also Σ s²z and Σ s²z².
@@ -770,8 +768,6 @@ class RowPairwiseDistances(PairwiseDistances["RowWeightedPairs"]):
 
     Parameters
     ----------
-    table : DaskPacked
-        Layout and metadata of the rows.
     memory : float
         Bytes that a worker may use for distances of anchors.
     blocks : RowBlocks
@@ -780,8 +776,8 @@ class RowPairwiseDistances(PairwiseDistances["RowWeightedPairs"]):
 
     stored = False
 
-    def __init__(self, table: DaskPacked, memory: float, blocks: RowBlocks) -> None:
-        super().__init__(table, MissingCorrection.of(table))
+    def __init__(self, memory: float, blocks: RowBlocks) -> None:
+        super().__init__(blocks.table, MissingCorrection.of(blocks.table))
         self.memory, self.blocks = memory, blocks
 
     def _weighted(self, w: NDArray[np.float64]) -> RowWeightedPairs:
@@ -896,13 +892,13 @@ class RowActiveSetMargins(ActiveSetMargins):
 
     Parameters
     ----------
-    table, memory, blocks
+    memory, blocks
         As in :class:`RowPairwiseDistances`.
     """
 
-    def __init__(self, table: DaskPacked, memory: float, blocks: RowBlocks) -> None:
-        super().__init__(table, stored=False, copied=0.0)
-        self._distances = RowPairwiseDistances(table, memory, blocks)
+    def __init__(self, memory: float, blocks: RowBlocks) -> None:
+        super().__init__(blocks.table, stored=False, copied=0.0)
+        self._distances = RowPairwiseDistances(memory, blocks)
 
     def _under(self, w: NDArray[np.float64]) -> ActivePairs:
         pairs = self._distances.under(w)
@@ -915,8 +911,6 @@ class RowActiveSetMargins(ActiveSetMargins):
 class RowEngine(Engine):
     """Rows of a Dask-backed table in a partition by rows; parameters as in :class:`.Engine`."""
 
-    _table: DaskPacked
-
     def __init__(self, table: DaskPacked, memory: float) -> None:
         super().__init__(table, memory)
         self._blocks = RowBlocks(table)
@@ -926,15 +920,15 @@ class RowEngine(Engine):
 
     def nearest(self, neighborhood: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
         """Return a pass over the nearest neighbors of the anchors (None: all samples)."""
-        return RowNearestPass(self._table, neighborhood, self._anchor_rows(anchors), self._blocks)
+        return RowNearestPass(self._blocks, neighborhood, self._anchor_rows(anchors))
 
     @cached_property
     def _pairs(self) -> RowPairwiseDistances:
-        return RowPairwiseDistances(self._table, self._memory, self._blocks)
+        return RowPairwiseDistances(self._memory, self._blocks)
 
     def active_set_margins(self) -> RowActiveSetMargins:
         """Return the margins of single samples under weights of which few are not 0."""
-        return RowActiveSetMargins(self._table, self._memory, self._blocks)
+        return RowActiveSetMargins(self._memory, self._blocks)
 
     def centered(self) -> RowMatrix:
         """Return the scaled rows minus their mean."""

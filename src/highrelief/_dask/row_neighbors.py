@@ -110,17 +110,9 @@ class Candidates(NamedTuple):
     def shares(self, spec: SearchSpec) -> NDArray[np.float64]:
         """Return the share of each candidate in the total weight 1 of its list."""
         ranks = spec.sample_weight, spec.k, spec.rank_weights, spec.uniform
-        found = Neighbors(
-            self.anchors,
-            self.start,
-            self.counts,
-            np.zeros_like(self.counts),
-            self.rows,
-            np.zeros(self.rows.size),
-        )
-        TieSharing(*ranks, exact=False, rooted=False, tolerance=spec.tie_tolerance).share(
-            found, self.distances
-        )
+        sharing = TieSharing(*ranks, exact=False, rooted=False, tolerance=spec.tie_tolerance)
+        found = Neighbors.of_lists(self.anchors, self.counts, self.rows)
+        sharing.share(found, self.distances)
         return found.shares
 
     def pruned(self, spec: SearchSpec) -> Candidates:
@@ -293,7 +285,7 @@ def _from_lists(
 ) -> Neighbors:
     """Return neighbors of anchors from entries sorted by list."""
     count = np.bincount(lists, minlength=anchors.size * n_slots).reshape(-1, n_slots)
-    return Neighbors(anchors, list_starts(count), count, np.zeros_like(count), rows, shares)
+    return Neighbors.of_lists(anchors, count, rows, shares)
 
 
 # Distances between two blocks
@@ -497,8 +489,7 @@ class AnchorDistances:
         """Return exact distances of anchors to the columns of D in their lists."""
         if self._spec.exact:
             return self._D[self.anchors[owner], columns].astype(np.float64)
-        own, rows, none = self._part.start + anchors, self._other.start + columns, np.zeros_like(counts)
-        lists = Neighbors(own, list_starts(counts), counts, none, rows, np.empty(0))
+        lists = Neighbors.of_lists(self._part.start + anchors, counts, self._other.start + columns)
         of_stack = self._stack.columns, self._stack.sample_of_row
         return self._spec.metric.from_sums(exact_distances(*of_stack, lists, self._spec.metric.squares))
 

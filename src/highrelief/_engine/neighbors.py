@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import candidates, soft
-from .arrays import entries_of
+from .arrays import entries_of, list_starts
 from .cached_property import cached_property
 from .layout import Layout
 from .limits import limits
@@ -83,6 +83,18 @@ class Neighbors:
         shape = (anchors.size, n_slots)
         start, count, n_certain = (np.zeros(shape, np.int64) for _ in range(3))
         return cls(anchors, start, count, n_certain, np.empty(n_places, np.int64), np.zeros(n_places))
+
+    @classmethod
+    def of_lists(
+        cls,
+        anchors: NDArray[np.int64],
+        count: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        shares: NDArray[np.float64] | None = None,
+    ) -> Neighbors:
+        """Return lists that follow each other, of which nothing is certain; without shares these are 0."""
+        shares = np.zeros(rows.size) if shares is None else shares
+        return cls(anchors, list_starts(count), count, np.zeros_like(count), rows, shares)
 
     def without(self, slot: int) -> Neighbors:
         """Return the neighbors in all slots but one."""
