@@ -97,8 +97,8 @@ class Limits:
     part_work: float = 1.6e7
     #: Few enough rows that some vectors of features fit into the L1 cache.
     few_rows: int = 128
-    #: Anchors whose margins are in memory at a time where they are only summed, over samples or features.
-    anchors_of_margins: int = 512
+    #: Anchors whose margins are in memory at a time where squares of margins are summed.
+    squared_anchors: int = 512
     #: Pairs whose distances are in memory at a time; all samples may be tied.
     pairs_at_once: int = 2**21
 

@@ -184,20 +184,8 @@ class NeighborMargins:
 
     def under(self, w: NDArray[np.float64], lists: Iterable[Neighbors]) -> NDArray[np.float64]:
         """Return Σ_j w_j·z_j of every sample; 0 if it is no anchor."""
-        if not self._columns.precise_in_place:
-            # Columns would be copied again for each portion of the anchors.
-            return self.sample_margins(lists).rows @ w
-        table = self._table
-        out = np.zeros(table.n_samples)
-        for found in lists:
-            in_order = found.reordered(np.argsort(table.sample_of_row[found.anchors]))
-            for neighbors, z in self._margins_of_some(in_order):
-                if table.missing is not None:
-                    excess = np.zeros_like(z)
-                    self._add_excess(neighbors, excess, np.arange(len(z)))
-                    np.add(z, excess, out=z)
-                out[table.sample_of_row[neighbors.anchors]] = z @ w
-        return out
+        # One product over all samples: BLAS rounds a row by its place in the matrix.
+        return self.sample_margins(lists).rows @ w
 
     def pairs(self, lists: Iterable[Neighbors]) -> NeighborPairs:
         """Return the nearest hits and misses of every anchor side by side."""
@@ -253,19 +241,15 @@ class NeighborMargins:
         table = self._table
         total = np.zeros((3, self._n_features))
         for found in lists:
-            for neighbors, z in self._margins_of_some(found):
-                self._add_excess(neighbors, z, np.arange(len(z)))
+            for a, b in even_ranges(found.anchors.size, -(-found.anchors.size // limits.squared_anchors)):
+                neighbors = found.reordered(np.arange(a, b))
+                z = np.zeros((b - a, table.n_features))
+                self._fill_rows(neighbors, z, np.arange(b - a))
+                z = self._of_features(z * self.column_factors)
+                self._add_excess(neighbors, z, np.arange(b - a))
                 s = table.row_weights[neighbors.anchors]
                 total += np.stack([s @ z, s**2 @ z, s**2 @ z**2])
         return total
-
-    def _margins_of_some(self, found: Neighbors) -> Iterator[tuple[Neighbors, NDArray[np.float64]]]:
-        """Yield the neighbors of some anchors at a time, and their margins without missing values."""
-        for a, b in even_ranges(found.anchors.size, -(-found.anchors.size // limits.anchors_of_margins)):
-            neighbors = found.reordered(np.arange(a, b))
-            z = np.zeros((b - a, self._table.n_features))
-            self._fill_rows(neighbors, z, np.arange(b - a))
-            yield neighbors, self._of_features(z * self.column_factors)
 
     def _excess(self, neighbors: Neighbors) -> NDArray[np.float64] | float:
         """Return the contribution of missing values to Σ s·z, (n_features,)."""
