@@ -357,8 +357,8 @@ def test_a_stack_is_made_of_whole_tiles() -> None:
     blocks: list[RowBlock] = list(dask.compute(*search._blocks.blocks, scheduler="threads"))
     stack = StackedBlocks(blocks[2:])
     assert all(last % 64 == 0 for _, last in stack.parts)
-    np.testing.assert_array_equal(np.sort(stack.samples[stack.real]), np.arange(120, N_SAMPLES))
-    np.testing.assert_array_equal(stack.codes[stack.real], y[stack.samples[stack.real]])
+    np.testing.assert_array_equal(np.sort(stack.samples[stack.is_sample]), np.arange(120, N_SAMPLES))
+    np.testing.assert_array_equal(stack.codes[stack.is_sample], y[stack.samples[stack.is_sample]])
     n_pairs = sum(last - first for first, last in stack.cross_tiles) * 64 * 64
     (a, b), (c, d) = stack.parts
     assert n_pairs == (b - a) * (d - c)
