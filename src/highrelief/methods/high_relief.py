@@ -46,7 +46,7 @@ _STAY = (0.5, 0.7)
 _GROUPS = 8
 _SHUFFLES = 2
 #: Standard deviations of a null weight by which a candidate must exceed itself when shuffled.
-_VERIFIED = 3.0
+_VERIFIED = 5.0
 #: Neighbors of the prediction, samples they are searched in, and features it is made from.
 _NEIGHBORS = 10
 _REFERENCES = 2000
@@ -87,7 +87,7 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
     4. **Verification.** Where many samples have the same values, ReliefF gives weights to noise as soon as
        other features matter. All features that pass by then are weighed once more without the others, with
        their columns shuffled in turn; the local component counts only if the weight exceeds its mean when
-       shuffled by 3 standard deviations of a null weight.
+       shuffled by 5 standard deviations of a null weight.
     5. **Second look.** The scan is repeated within strata of samples for which k-NN on the features found so
        far predicts the same class, with labels permuted within the strata: a mechanism that was hidden
        by another appears. Each of the two looks has half of ``level``.
@@ -415,7 +415,7 @@ class _Search:
     def _refuted(self, evidence: NDArray[np.float64], spread: float) -> NDArray[np.int64]:
         """Return the features whose local component does not count.
 
-        They would pass, but their weight among all features that would is that of noise: the same, up to 3
+        They would pass, but their weight among all features that would is that of noise: the same, up to 5
         times the ``spread`` of a weight under permuted labels, if the feature is shuffled.
         """
         would_pass = evidence - np.log(len(COMPONENTS)) >= self.needed
