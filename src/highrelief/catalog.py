@@ -213,6 +213,7 @@ _WEIGHTERS: Mapping[str, Method] = {
         " the worst features, at larger groups. It compares what it finds with what it finds under permuted"
         " labels, looks a second time for what the first findings hide, and recommends the features that"
         " chance does not explain.",
+        warm_up=(),
     ),
     "pair-scan": Method(
         "PairScan",

@@ -127,6 +127,8 @@ def test_exempt_methods_do_depend_on_the_order(entry):
 def test_mirrored_columns_change_nothing(entry, table, scale):
     X, y = table()
     skip_where_nothing_is_found(entry, X, y)
+    if entry.family.by_counts and table is continuous_table:
+        pytest.skip("a value on the border of two bins is in the upper one, and mirrored in the lower one")
     expected = weights_of(entry.make(scale=scale), X, y)
     mirrored = np.where(np.arange(X.shape[1]) % 2 == 0, 5.0 - X, X)
     assert_same(weights_of(entry.make(scale=scale), mirrored, y), expected)

@@ -493,7 +493,12 @@ class _Search:
         weights = np.full((len(self.round_sizes), remaining.size), np.nan)
         for place, size in enumerate(self.round_sizes):
             if size < remaining.size:
-                remaining = np.sort(remaining[best_first(weights[place - 1, remaining], size)])
+                before = weights[place - 1, remaining]
+                # Features of equal weight leave together.
+                stays = before > before[best_first(before, size + 1)[-1]]
+                if np.count_nonzero(stays) < 2:
+                    break
+                remaining = remaining[stays]
             weights[place, remaining] = self._weights(
                 self.table.X[np.ix_(self.rows, remaining)], y, remaining
             )
@@ -519,7 +524,7 @@ class _Search:
         """Return strata of samples of the same batch and of the same class as predicted by k-NN.
 
         Each sample is predicted from the others. Votes are relative to the sizes of the classes; neighbors as
-        far as the last one vote, too.
+        far as the last one vote, too; samples with the same votes for several classes are a stratum.
         """
         table, n_samples = self.table, len(self.table.X)
         references = np.arange(n_samples)
@@ -527,7 +532,7 @@ class _Search:
             references = np.sort(self.generator.choice(n_samples, _REFERENCES, replace=False))
         columns = [_Column.of(table.X[:, j], is_level=bool(table.is_level[j])) for j in features]
         members = np.eye(self.n_classes)[table.y[references]]
-        predicted = np.empty(n_samples, np.int64)
+        likely = np.empty((n_samples, self.n_classes), bool)
         for start in range(0, n_samples, _ROWS_AT_ONCE):
             rows = np.arange(start, min(start + _ROWS_AT_ONCE, n_samples))
             distances = np.zeros((rows.size, references.size))
@@ -540,10 +545,9 @@ class _Search:
             farthest = np.partition(distances, last, axis=1)[:, last, np.newaxis]
             near = (distances <= farthest * (1.0 + 1e-9)) & (distances < np.inf)
             votes = (near @ members) / members.sum(axis=0).clip(1.0)
-            predicted[rows] = votes.argmax(axis=1)
-        if table.batches is not None:
-            predicted += self.n_classes * table.batches
-        return np.unique(predicted, return_inverse=True)[1]
+            likely[rows] = votes >= votes.max(axis=1, keepdims=True) * (1.0 - 1e-9)
+        batches = np.zeros(n_samples) if table.batches is None else table.batches
+        return np.unique(np.column_stack([batches, likely]), axis=0, return_inverse=True)[1].ravel()
 
 
 @dataclass(frozen=True)

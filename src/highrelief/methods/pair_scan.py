@@ -387,7 +387,8 @@ def _complete_levels(
     """Return which rows have many distinct values and none missing, and their levels, (row, n_bins, n)."""
     rows, n_samples = part[among], part.shape[1]
     order = np.argsort(rows, axis=1)
-    rises = np.diff(np.take_along_axis(rows, order, axis=1), axis=1) > 0
+    rising = np.take_along_axis(rows, order, axis=1)
+    rises = rising[:, 1:] > rising[:, :-1]
     # A NaN is last.
     chosen = (rises.sum(axis=1) >= MOST_LEVELS) & ~np.isnan(rows[np.arange(len(rows)), order[:, -1]])
     order, rises = order[chosen], rises[chosen]
