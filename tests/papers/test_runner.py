@@ -79,6 +79,11 @@ def test_sets_and_repeats_that_are_asked_for(counting, folder, tmp_path, monkeyp
     planned = plan(counting, data=folder, cache=tmp_path, repeats=1, datasets=["thyroid", "thyroid"])
     assert [cell.name for cell in planned.remaining] == ["thyroid//0"]
     assert len(plan(counting, data=folder, cache=tmp_path, repeats=1, datasets=[]).remaining) == 2
+    patterns = plan(counting, data=folder, cache=tmp_path, repeats=1, datasets=["t*"])
+    assert patterns.datasets == ["thyroid", "twonorm"]
+    assert len(plan(counting, data=folder, cache=tmp_path, repeats=1, settings=["*"]).remaining) == 2
+    with pytest.raises(ValueError, match="no cells with the settings a, b"):
+        plan(counting, data=folder, cache=tmp_path, settings=["a", "b"])
     # Who asks for more where the paper has one run gets one.
     monkeypatch.setattr(Counting, "repeats", 1)
     assert len(plan(counting, data=folder, cache=tmp_path, repeats=9).remaining) == 2
@@ -220,6 +225,12 @@ def test_measured_and_written_as_in_the_papers():
         ["a", "14.0(3.0) / 10.0(4.0) (+2.8)", ""],
         ["b", "", "2.0(1.0) / -"],
     ]
+    alone = Results("Table", "set", "%", pairs[1:])
+    assert alone.lines() == [["set", "LFE"], ["b", "2.0(1.0)"]]
+    assert (table.heading, alone.heading) == (
+        "Table (%): ours / theirs (standard errors apart)",
+        "Table (%)",
+    )
     assert "| a | **14.0(3.0) / 10.0(4.0) (+2.8)** |  |" in table.markdown()
 
 

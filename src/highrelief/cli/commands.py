@@ -240,7 +240,7 @@ def compare(
                 check_report()
         screen = Screen(quiet=quiet)
         request = request_of(context, **FIXED)
-        names = [name.strip() for name in methods.split(",") if name.strip()]
+        names = _names(methods)
         found = compare_methods(
             request, names, folds=folds, inner_folds=inner_folds, n_jobs=jobs, listener=screen
         )
@@ -300,7 +300,13 @@ def reproduce(
     repeats: Annotated[
         int | None, typer.Option(min=1, help="Number of repeats (default: as in the paper).")
     ] = None,
-    datasets: Annotated[str | None, typer.Option(help="Comma-separated names (default: all).")] = None,
+    datasets: Annotated[
+        str | None, typer.Option(help="Comma-separated names or patterns of data sets (default: all).")
+    ] = None,
+    settings: Annotated[
+        str | None,
+        typer.Option(help="Comma-separated patterns of conditions, such as methods (default: all)."),
+    ] = None,
     fetch: Annotated[
         bool,
         typer.Option("--fetch", help="Fetch missing data sets from OpenML, if available."),
@@ -328,12 +334,12 @@ def reproduce(
             return
         if out is not None:
             check_free(out, force=force)
-        names = None if datasets is None else [name.strip() for name in datasets.split(",") if name.strip()]
         found = run_experiment(
             table,
             data=data,
             cache=cache,
-            datasets=names,
+            datasets=_names(datasets or ""),
+            settings=_names(settings or ""),
             repeats=repeats,
             n_jobs=jobs,
             fetch=fetch,
@@ -398,6 +404,11 @@ def warmup() -> None:
         )
     for line in str(result).splitlines():
         console.print(line, soft_wrap=True)
+
+
+def _names(text: str) -> list[str]:
+    """Return comma-separated names."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _show(ranking: Ranking, top: int, screen: Screen) -> None:

@@ -39,7 +39,7 @@ class Reproduction:
             *(f"{each}\n" for each in _set_notes(self.absent, self.made)),
         ]
         for table in self.results:
-            parts += [f"## {table.title} ({table.unit}): ours / theirs (standard errors apart)\n"]
+            parts += [f"## {table.heading}\n"]
             parts += [table.markdown(), "", *(f"- {each}" for each in table.remarks), ""]
         far = deviations(self.results)
         if far:
@@ -77,6 +77,7 @@ def reproduce(
     data: Path | None,
     cache: Path,
     datasets: Sequence[str] | None = None,
+    settings: Sequence[str] | None = None,
     repeats: int | None = None,
     n_jobs: int | None = None,
     fetch: bool = False,
@@ -87,9 +88,12 @@ def reproduce(
         raise UsageError(f"There is no folder {data}.")
     try:
         experiment = find_experiment(name)
-        wanted = requested_datasets(experiment, datasets)
-        failed = _fetch(wanted, Sets(data, cache), cache, listener) if fetch else []
-        planned = plan(experiment, data=data, cache=cache, datasets=wanted, repeats=repeats)
+        sets = Sets(data, cache)
+        wanted = requested_datasets(experiment, datasets, sets)
+        failed = _fetch(wanted, sets, cache, listener) if fetch else []
+        planned = plan(
+            experiment, data=data, cache=cache, datasets=wanted, settings=settings, repeats=repeats
+        )
     except BadSetError as error:
         raise RunError(str(error)) from error
     except (LookupError, ValueError) as error:

@@ -209,11 +209,10 @@ class Screen(Listener):
     def results(self, results: Results) -> None:
         """Show reproduced and published results side by side."""
         head, *lines = results.lines()
-        title = f"{results.title} ({results.unit}): ours / theirs (standard errors apart)"
         if self.out.is_terminal:
-            self.out.table(head, lines, title=title)
+            self.out.table(head, lines, title=results.heading)
         else:
-            self.out.rows([[f"# {title}"], head, *lines])
+            self.out.rows([[f"# {results.heading}"], head, *lines])
         for remark in results.remarks:
             self.note(f"- {remark}")
 

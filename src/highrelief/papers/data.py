@@ -7,6 +7,7 @@ import io
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,34 @@ def shifted_digits() -> tuple[NDArray[np.float32], NDArray[np.int16], None]:
     return X.reshape(len(X), -1), (digits.target % 2).astype(np.int16), None
 
 
+#: Problems of Passemiers et al. (2024) and their numbers of relevant features, which come first.
+PROBLEMS: Mapping[str, int] = {"RING": 2, "XOR": 2, "RING+XOR": 4, "RING+XOR+SUM": 6}
+#: Thresholds of the parts, which give about as many samples to either class.
+_THRESHOLDS: Mapping[str, tuple[float, ...]] = {
+    "RING": (0.1151,),
+    "RING+XOR": (0.0704, 0.0337),
+    "RING+XOR+SUM": (0.0479, 0.0598, 1.4074),
+}
+
+
+def nonlinear_problem(
+    name: str, n_samples: int, n_features: int, seed: Sequence[int] = (0,)
+) -> tuple[NDArray[np.float64], NDArray[np.int64], None]:
+    """Return samples of a problem of Passemiers et al. (2024), uniform on [0, 1], and their classes."""
+    random = np.random.default_rng(seed)
+    X = random.random((n_samples, n_features))
+    centered = X - 0.5
+    if name == "XOR":
+        return X, (-centered[:, 0] * centered[:, 1] >= 0.0).astype(np.int64), None
+    ring, *others = _THRESHOLDS[name]
+    positive = np.abs(np.hypot(centered[:, 0], centered[:, 1]) - 0.35) <= ring
+    if others:
+        positive |= -centered[:, 2] * centered[:, 3] >= others[0]
+    if len(others) > 1:
+        positive |= X[:, 4] + X[:, 5] + random.normal(0.0, 0.2, n_samples) >= others[1]
+    return X, positive.astype(np.int64), None
+
+
 #: Generators by set, with the sample sizes of the published files. Files take precedence.
 GENERATED: Mapping[str, Callable[[], Any]] = {
     "ringnorm": lambda: make_ringnorm(7400, random_state=0),
@@ -107,6 +136,7 @@ GENERATED: Mapping[str, Callable[[], Any]] = {
     "lost_hit": lost_hit,
     "lost_miss": lost_miss,
     "shifted_digits": shifted_digits,
+    **{name: partial(nonlinear_problem, name, 1000, 8) for name in PROBLEMS},
 }
 
 
@@ -154,6 +184,10 @@ class Sets:
         """Return the file of a set; None if there is none."""
         found = (path for folder in self.folders for path in sorted(folder.glob(f"*/{name}.npz")))
         return next(found, None)
+
+    def names(self, group: str) -> list[str]:
+        """Return the names of the sets of a group in the folders."""
+        return sorted({path.stem for folder in self.folders for path in folder.glob(f"{group}/*.npz")})
 
     def __contains__(self, name: str) -> bool:
         return name in GENERATED or self.path(name) is not None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
 from ..selection.knn import NestedKNN
-from .data import DataSet
+from .data import DataSet, Sets
 from .results import Results, panels
 
 if TYPE_CHECKING:
@@ -81,6 +81,10 @@ class Experiment(ABC):
     def cache_name(self) -> str:
         """Name of the checkpoint file."""
         return self.shared_cache or self.name
+
+    def find_datasets(self, sets: Sets) -> Sequence[str]:
+        """Return the names of the data sets; an archive returns those in the folders."""
+        return self.datasets
 
     def cells(self, datasets: Sequence[str], repeats: int) -> list[Cell]:
         """Return the cells of some sets, ordered by repeat, so that a stopped run covers all sets."""

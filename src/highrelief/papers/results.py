@@ -129,12 +129,26 @@ class Results:
         """Names of the columns in order."""
         return list(dict.fromkeys(pair.column for pair in self.pairs))
 
+    @property
+    def has_published(self) -> bool:
+        """Whether any number was published."""
+        return any(pair.published is not None for pair in self.pairs)
+
+    @property
+    def heading(self) -> str:
+        """Title, unit, and what the cells contain."""
+        cells = ": ours / theirs (standard errors apart)" if self.has_published else ""
+        return f"{self.title} ({self.unit}){cells}"
+
     def lines(self) -> list[list[str]]:
-        """Return the table as text, with cells ``reproduced / published (standard errors apart)``."""
+        """Return the table as text, with cells ``reproduced / published (standard errors apart)``.
+
+        Where nothing was published, cells contain the reproduced number only.
+        """
         cells = {(pair.row, pair.column): pair for pair in self.pairs}
         head = [self.rows, *self.column_names]
         body = [
-            [row, *(_text(cells.get((row, column))) for column in self.column_names)]
+            [row, *(_text(cells.get((row, column)), self.has_published) for column in self.column_names)]
             for row in self.row_names
         ]
         return [head, *body]
@@ -153,10 +167,12 @@ class Results:
         return "\n".join(f"| {row} |" for row in rows)
 
 
-def _text(pair: Pair | None) -> str:
+def _text(pair: Pair | None, has_published: bool) -> str:
     if pair is None:
         return ""
     reproduced = "-" if pair.reproduced is None else str(pair.reproduced)
+    if not has_published:
+        return reproduced
     published = "-" if pair.published is None else str(pair.published)
     z_score = "" if pair.z_score is None else f" ({pair.z_score:+.1f})"
     return f"{reproduced} / {published}{z_score}"

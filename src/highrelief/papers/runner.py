@@ -11,6 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from importlib import import_module
 from multiprocessing import active_children, get_context, resource_tracker
 from pathlib import Path
@@ -93,7 +94,13 @@ class Checkpoints:
 # Experiments by name
 
 #: Modules of the papers, each with ``EXPERIMENTS``, and ``NOT_RUN`` with reasons.
-PAPERS = ("irelief_2007", "lfe_2008", "im4e_2012", "lhr_2014", "frel_2015")
+PAPERS = (
+    "irelief_2007",
+    "lfe_2008",
+    "im4e_2012",
+    "lhr_2014",
+    "frel_2015",
+)
 
 
 @dataclass(frozen=True)
@@ -135,6 +142,9 @@ def find_experiment(name: str) -> Experiment:
     raise LookupError(f"There is no experiment {name!r}; {hint}")
 
 
+#: Data sets that a message lists.
+_MOST_SHOWN = 30
+
 #: Called with the number of finished cells and their total number.
 ProgressListener = Callable[[int, int], None]
 
@@ -174,17 +184,25 @@ def plan(
     data: Path | None,
     cache: Path,
     datasets: Sequence[str] | None = None,
+    settings: Sequence[str] | None = None,
     repeats: int | None = None,
 ) -> Plan:
     """Plan a run: find its data sets, finished and remaining cells."""
     sets, checkpoints = Sets(data, cache), Checkpoints(cache, experiment)
-    requested = requested_datasets(experiment, datasets)
+    requested = requested_datasets(experiment, datasets, sets)
     present = [name for name in requested if name in sets]
     digests = {name: sets.get(name).digest for name in present}
     if repeats is None or experiment.repeats == 1:
         # Where the paper has one run, others would not be looked at.
         repeats = experiment.repeats
     cells = experiment.cells(present, repeats)
+    if settings:
+        cells = [cell for cell in cells if _matching([cell.setting], settings)]
+        if present and not cells:
+            raise ValueError(
+                f"{experiment.name} has no cells with the settings {', '.join(settings)}; use patterns such"
+                " as 'HighRelief*', or leave them out."
+            )
     finished = checkpoints.outcomes(digests)
     return Plan(
         experiment,
@@ -199,16 +217,20 @@ def plan(
     )
 
 
-def requested_datasets(experiment: Experiment, datasets: Sequence[str] | None) -> list[str]:
-    """The sets that are asked for, all of them if none is named."""
+def requested_datasets(experiment: Experiment, datasets: Sequence[str] | None, sets: Sets) -> list[str]:
+    """Return the sets that match any of the names or patterns, or all sets if none is given."""
+    known = list(experiment.find_datasets(sets))
+    for name in datasets or ():
+        if not _matching(known, [name]):
+            shown = [*known[:_MOST_SHOWN], *(["…"] if len(known) > _MOST_SHOWN else [])]
+            raise ValueError(f"{experiment.name} has no set {name!r}; it has {', '.join(shown)}.")
     if not datasets:
-        return list(experiment.datasets)
-    for name in datasets:
-        if name not in experiment.datasets:
-            raise ValueError(
-                f"{experiment.name} has no set {name!r}; it has {', '.join(experiment.datasets)}."
-            )
-    return list(dict.fromkeys(datasets))
+        return known
+    return list(dict.fromkeys(each for name in datasets for each in _matching(known, [name])))
+
+
+def _matching(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
 
 
 def run_plan(
