@@ -11,6 +11,7 @@ import sys
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from reproduced_words import FOUND, SHOWN
 
@@ -29,7 +30,11 @@ BEGINNING = """# The papers' experiments
 What the papers report, and what this library gets when it does the same. `highrelief reproduce` lists the
 experiments and runs one of them, on a folder of data sets (`--data`), on sets that are made here, and on what
 OpenML has (`--fetch`); it says first how long that will take, works in parallel, and goes on where it was
-stopped. `--repeats` and `--datasets` give a quick look, `--out` keeps tables and figures.
+stopped. `--repeats`, `--datasets` and `--settings` give a quick look, `--out` keeps tables and figures.
+
+The last two are benchmarks of others, run with the methods of this library and with those of other packages
+that are installed; the first reads `rebate/<scenario>_<replicate>.npz` of any folder. ▲ marks a method that
+is ahead of `HighRelief` on the same tables, and every such loss is listed beneath its table.
 
 On the pages a number stands as *ours / theirs (difference in standard errors)*, means with standard
 deviations over the repeats in brackets; **bold** where the two are more than two standard errors apart, with
@@ -97,22 +102,33 @@ def _page(paper: Paper, module: str, shown: list[Shown]) -> list[str]:
 
 
 def _shown(experiment: Experiment, module: str, data: Path, cache: Path) -> Shown:
-    repeats = SHOWN.get(experiment.name, experiment.repeats)
-    found = reproduce(experiment.name, data=data, cache=cache, repeats=repeats, n_jobs=-1)
+    options = {"repeats": experiment.repeats, **SHOWN.get(experiment.name, {})}
+    found = reproduce(experiment.name, data=data, cache=cache, n_jobs=-1, **options)
     pairs = [pair for table in found.results for pair in table.pairs if pair.z_score is not None]
     counts = f"{len(pairs)} | {sum(pair.is_far for pair in pairs)}" if pairs else " | "
     link = f"[`{experiment.name}`](reproduced/{module}.md#{experiment.name})"
-    line = f"| {link} | {experiment.title} | {_of(repeats, experiment)} | {counts} |"
-    return Shown(_part(experiment, found, repeats), line)
+    line = f"| {link} | {experiment.title} | {_of(options['repeats'], experiment)} | {counts} |"
+    return Shown(_part(experiment, found, options), line)
+
+
+def _command(experiment: Experiment, options: dict[str, Any]) -> list[str]:
+    """Return the lines of the command that shows an experiment."""
+    lines = [f"highrelief reproduce {experiment.name} --data DATA --repeats {options['repeats']}"]
+    for name in ("datasets", "settings"):
+        if name in options:
+            lines[-1] += " \\"
+            lines.append(f"  --{name} '{','.join(options[name])}'")
+    return lines
 
 
 def _of(repeats: int, experiment: Experiment) -> str:
     return f"{repeats}" if repeats == experiment.repeats else f"{repeats} of {experiment.repeats}"
 
 
-def _part(experiment: Experiment, found: Reproduction, repeats: int) -> list[str]:
-    parts = [f"\n## {experiment.name}\n", f"{experiment.title}. Repeats: {_of(repeats, experiment)}.\n"]
-    parts += ["```", f"highrelief reproduce {experiment.name} --data DATA --repeats {repeats}", "```\n"]
+def _part(experiment: Experiment, found: Reproduction, options: dict[str, Any]) -> list[str]:
+    repeats = _of(options["repeats"], experiment)
+    parts = [f"\n## {experiment.name}\n", f"{experiment.title}. Repeats: {repeats}.\n"]
+    parts += ["```", *_command(experiment, options), "```\n"]
     for says, names in (("Not at hand", found.absent), ("Made here", found.made)):
         if names:
             parts.append(f"{says}: {', '.join(names)}.\n")

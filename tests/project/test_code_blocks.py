@@ -151,7 +151,7 @@ def test_commands_run(words, tables):
     """On small tables; experiments that take hours are only asked whether they exist."""
     if words[1] == "reproduce":
         assert words[2] in {each.name for paper in papers() for each in paper.experiments}
-        assert set(words[3::2]) <= {"--data", "--repeats"}
+        assert set(words[3::2]) <= {"--data", "--datasets", "--repeats", "--settings"}
         assert words[words.index("--repeats") + 1].isdigit()
     elif words not in shown_and_run():
         done = highrelief(*words[1:], cwd=tables)

@@ -86,4 +86,8 @@ def test_a_paper_has_what_the_others_have(page):
 
 
 def test_there_is_a_page_for_each_paper():
-    assert len(list((DOCS / "papers").glob("*-20*.md"))) == len(list((DOCS / "reproduced").glob("*.md"))) == 5
+    # Benchmarks have results, and no method to explain.
+    benchmarks = {"urbanowicz_2018", "passemiers_2024"}
+    results = {page.stem for page in (DOCS / "reproduced").glob("*.md")}
+    assert benchmarks <= results
+    assert len(list((DOCS / "papers").glob("*-20*.md"))) == len(results - benchmarks) == 5

@@ -100,6 +100,8 @@ PAPERS = (
     "im4e_2012",
     "lhr_2014",
     "frel_2015",
+    "urbanowicz_2018",
+    "passemiers_2024",
 )
 
 
