@@ -431,7 +431,7 @@ def changed(array):
     """Arrays that a file may contain in the place of one."""
     array = np.atleast_1d(array)
     yield array[:0]
-    yield array.astype(np.float16 if array.dtype.kind == "f" else np.int16)
+    yield array.astype({"f": np.float16, "U": "U1"}.get(array.dtype.kind, np.int16))
     yield np.repeat(array, 2, axis=0)
     yield array.reshape(-1)[:, np.newaxis]
     values = [np.nan, np.inf, -1.0, 0.0, 1e308] if array.dtype.kind == "f" else [-1, -(2**40), 2**40, 2**62]
