@@ -21,7 +21,7 @@ from dask_cluster import (
     wide_table,
     worker_of,
 )
-from registry import THOROUGH, in_turn
+from registry import THOROUGH, in_turn, long
 
 from highrelief import FREL, IM4E, LFE, LOGO, EnsembleWeighting, IRelief, Relief, ReliefF
 from highrelief._dask import scheduler as scheduler_module
@@ -364,6 +364,7 @@ def test_a_worker_that_is_gone_while_those_who_are_tied_are_looked_for(small_blo
             client.wait_for_workers(2)
 
 
+@long
 @mainly_rows
 def test_a_worker_that_joins_late(way, small_blocks):
     """By rows it gets its part of the work; by columns blocks stay with the workers that have them."""
@@ -387,6 +388,7 @@ def test_a_worker_that_joins_late(way, small_blocks):
     assert way == "columns" or held - first
 
 
+@long
 @mainly_rows
 def test_workers_with_less_memory_than_their_share_move_blocks_to_the_disk(way, tmp_path):
     """Two workers of 500 MB hold a table of 800 MB; none of them dies."""
@@ -482,6 +484,7 @@ def test_a_fit_within_a_task_lets_others_have_its_thread(weighter, aside, way, o
     assert_same(ours, weighter.fit(X, y, sample_weight=copies).feature_weights_, 1e-10)
 
 
+@long
 def test_a_single_worker_that_is_killed_comes_back(small_blocks):
     X, y = wide_table()
     local = IRelief(sigma=1.0, max_iter=8, tol=0.0).fit(X, y).feature_weights_
@@ -589,6 +592,7 @@ def test_a_worker_that_is_stopped(way, small_blocks):
     assert_same(outcome["weights"], local, 1e-10)
 
 
+@long
 @needs_stop
 def test_a_scheduler_that_goes_on_in_time(small_blocks):
     X, y = wide_table()

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from protocol_sets import written_set
-from registry import long
+from registry import THOROUGH
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -74,6 +74,8 @@ def run(name, folder, *, repeats=1, datasets):
 @pytest.fixture(scope="module")
 def uci(folder):
     """Two runs on a set of two classes, one run on one of more."""
+    if not THOROUGH:
+        pytest.skip("takes a minute: make test-long runs it")
     _, outcomes = run("irelief-table2", folder, repeats=2, datasets=("ringnorm",))
     return {**outcomes, **run("irelief-table2", folder, datasets=("yeast",))[1]}
 
@@ -85,7 +87,6 @@ def pictures(experiment, outcomes):
     return picture
 
 
-@long
 def test_table_2(uci):
     errors, tests = find_experiment("irelief-table2").results(uci)
     assert errors.row_names == ["ringnorm, 0 %", "ringnorm, 10 %", "yeast, 0 %", "yeast, 10 %"]

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from protocol_sets import written_set
-from registry import long
+from registry import THOROUGH
 
 from highrelief import LHRelief
 from highrelief.datasets import make_fermat_spiral
@@ -235,11 +235,12 @@ def short_spiral():
 @pytest.fixture(scope="module")
 def spiral_outcomes(little_choice):
     """A repeat at none and one at 1,000 irrelevant features; fewer points than the paper has."""
+    if not THOROUGH:
+        pytest.skip("takes a minute: make test-long runs it")
     cells = [Cell("spiral_one_turn", "0", 0), Cell("spiral_one_turn", "1000", 1)]
     return {cell: find_experiment("lhr-table1").run(cell, short_spiral()) for cell in cells}
 
 
-@long
 def test_the_tables_of_the_spiral(spiral_outcomes):
     json.dumps(list(spiral_outcomes.values()), allow_nan=False)
     tables = find_experiment("lhr-table1").results(spiral_outcomes)

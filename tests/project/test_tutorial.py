@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from processes import ROOT
+from registry import long
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, long]
 
 for needed in ("typer", "rich", "polars"):
     pytest.importorskip(needed, reason="the command needs the extra 'report'")

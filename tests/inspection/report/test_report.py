@@ -18,6 +18,7 @@ from registry import (
     continuous_table,
     discrete_table,
     in_turn,
+    long,
     over_registry,
 )
 from scipy.stats import spearmanr
@@ -285,6 +286,7 @@ def test_a_strong_signal_is_always_there():
     assert bool(far) == bool(together)
 
 
+@long
 def test_the_number_of_jobs_does_not_matter():
     X, y = continuous_table()
     models = [fitted(Relief(n_anchors=20), X, y), fitted(LOGO(), X, y)]
