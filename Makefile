@@ -41,17 +41,17 @@ coverage-kernels: $(VENV)/.installed
 
 # What other versions of the libraries may break; all else is asked of the newest alone: pages in a browser, the
 # tutorial, the papers' experiments, benchmarks, what is compiled when, variants of a method, and all that is slow.
-OLDEST_TESTS := $(addprefix contract/test_, dask errors input scikit_learn selection weights) \
-	$(addprefix _engine/test_, missing_nearest scaling sparse) _solvers/test_minimizers methods/test_lfe \
-	$(addprefix base/test_, categorical meta notebook) $(addprefix inspection/report/test_, page report) \
-	$(addprefix io/test_, reading roles) cli/test_commands plots/test_plots selection/test_ensemble test_saving test_stability
+OLDEST_TESTS := $(addprefix contract/test_, dask input scikit_learn selection weights) _engine/test_sparse \
+	$(addprefix base/test_, categorical meta notebook) inspection/report/test_page $(addprefix io/test_, reading roles) \
+	cli/test_commands selection/test_ensemble test_saving test_stability
 test-oldest: $(OLDEST)/.installed
 	HIGHRELIEF_ONLY_PLAIN_VARIANTS=1 $(OLDEST)/bin/python -m pytest $(PROCESSES) -m "not slow" \
 		$(OLDEST_TESTS:%=tests/%.py)
+	$(OLDEST)/bin/python -m pytest $(PROCESSES) tests/plots/test_plots.py
 
 # The same on another Python (PYTHON=python3.13), in an environment of its own, and what depends on Python besides:
 # how kernels are kept and linked, signals, threads, processes, what is warned of.
-PYTHON_TESTS := $(OLDEST_TESTS) $(addprefix _kernels/test_, cache jit linking) $(addprefix _engine/test_, faults threads) \
+PYTHON_TESTS := $(OLDEST_TESTS) contract/test_errors plots/test_plots $(addprefix _kernels/test_, cache jit linking) $(addprefix _engine/test_, faults threads) \
 	$(addprefix project/test_, code_blocks packaging security) contract/test_fuzz test_warmup
 test-python:
 	HIGHRELIEF_ONLY_PLAIN_VARIANTS=1 $(MAKE) test TESTS="$(PYTHON_TESTS:%=tests/%.py)" \
