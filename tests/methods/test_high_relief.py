@@ -50,7 +50,7 @@ class TestFinds:
         xor = (X[:, 2] - 0.5) * (0.5 - X[:, 3]) >= 0.0337
         model = HighRelief(random_state=0).fit(X, ring | xor)
         assert model.get_support(indices=True).tolist() == [0, 1, 2, 3]
-        assert model.work_["n_strata"] == 2
+        assert model.execution_["n_strata"] == 2
 
     def test_features_with_missing_values(self):
         X = genotypes(4, 800, 15).astype(float)
@@ -160,22 +160,22 @@ class TestAttributes:
 class TestWork:
     def test_a_small_table_is_searched_completely(self):
         X, y, _ = make_xor(100, n_irrelevant=20, random_state=0)
-        work = HighRelief(random_state=0).fit(X, y).work_
+        work = HighRelief(random_state=0).fit(X, y).execution_
         assert work["complete"]
         assert (work["n_scanned"], work["n_local"]) == (22, 100)
 
     def test_a_bound_scans_the_features_of_largest_weight(self):
         X, y, relevant = make_epistasis(600, n_irrelevant=100, random_state=0)
         bounded = HighRelief(max_work=1e4, random_state=0).fit(X, y)
-        assert not bounded.work_["complete"]
-        assert bounded.work_["n_scanned"] < 30
+        assert not bounded.execution_["complete"]
+        assert bounded.execution_["n_scanned"] < 30
         np.testing.assert_array_equal(bounded.support_, relevant)
 
     def test_single_features_beyond_the_bound_are_looked_at(self):
         X = genotypes(0, 300, 200)
         y = np.random.default_rng(0).uniform(size=300) < 0.5
         some, all_ = (HighRelief(max_work=w, random_state=0).fit(X, y) for w in (1e3, 1e9))
-        assert some.work_["n_scanned"] == 6
+        assert some.execution_["n_scanned"] == 6
         np.testing.assert_allclose(some.evidence_[:, 0], all_.evidence_[:, 0], rtol=1e-12)
 
     def test_a_bound_makes_no_pvalue_smaller(self):

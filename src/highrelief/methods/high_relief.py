@@ -24,8 +24,8 @@ from .relief import ReliefF
 #: Components, in the order of the columns of ``evidence_``.
 COMPONENTS = ("single", "conditional", "interaction", "local")
 _LOCAL = 3
-#: Looks at the table, which share ``level``.
-N_LOOKS = 2
+#: Scans of the table, plain and stratified, which share ``level``.
+N_SCANS = 2
 #: Numbers of quantile bins of the scans.
 _N_BINS = (3, 4, 5, 6, 8)
 #: Features of a scan with permuted labels, and the values of the null distribution to collect.
@@ -88,11 +88,11 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
        other features matter. All features that pass by then are weighed once more without the others, with
        their columns shuffled in turn; the local component counts only if the weight exceeds its mean when
        shuffled by 5 standard deviations of a null weight.
-    5. **Second look.** The scan is repeated within strata of samples for which k-NN on the features found so
-       far predicts the same class, with labels permuted within the strata: a mechanism that was hidden
-       by another appears. Each of the two looks has half of ``level``.
+    5. **Stratified scan.** The scan is repeated within strata of samples for which k-NN on the features
+       found so far predicts the same class, with labels permuted within the strata: a mechanism that was
+       hidden by another appears. Each of the two scans has half of ``level``.
 
-    A feature is kept if its p-value, times the number of features and of looks, is at most ``level``. Then
+    A feature is kept if its p-value, times the number of features and of scans, is at most ``level``. Then
     the probability that a table without any signal gives one is at most ``level``, up to the approximation of
     the tails. Features that are kept are ranked by their weight in the elimination, all others by p-value.
 
@@ -102,7 +102,7 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
         Familywise error rate: bound on the probability of keeping a feature that does not matter.
     max_work : float or None, default=None
         Bound on the work of a scan, in units of about a nanosecond on one core; if all pairs take more, those
-        of the features of largest ReliefF weight are scanned, and ``work_`` says so. None: 12·n²·p for n
+        of the features of largest ReliefF weight are scanned, and ``execution_`` says so. None: 12·n²·p for n
         samples and p features, about six times the work of :class:`IRelief`, within 1e8 and 1e12. The
         elimination uses a random part of the samples if it would take more than 1e12.
     categorical_features : "from_dtype", mask, indices or names, default=None
@@ -135,14 +135,14 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
     n_features_ : int
         Their number.
     pvalues_ : array of shape (n_features,)
-        p-values, corrected for components and looks, not for the number of features.
+        p-values, corrected for components and scans, not for the number of features.
     adjusted_pvalues_ : array of shape (n_features,)
         The same times the number of features (Bonferroni), which control the familywise error rate.
     qvalues_ : array of shape (n_features,)
         Smallest false discovery rate (Benjamini and Hochberg) at which the feature is found.
     found_by_ : array of shape (n_features,)
-        Component with the smallest p-value of the feature, ``"second look"`` if it was the second; ``""`` if
-        it is not recommended.
+        Component with the smallest p-value of the feature, ``"stratified"`` if the stratified scan found it;
+        ``""`` if it is not recommended.
     partner_ : array of shape (n_features,)
         Index of the best partner, of a feature found by the conditional or the interaction component; -1
         otherwise.
@@ -150,9 +150,9 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
         Largest weight of ReliefF in the rounds of elimination.
     evidence_ : array of shape (n_features, 4)
         -log of the uncorrected p-values of the components: single, conditional, interaction, local.
-    work_ : dict
+    execution_ : dict
         What was done: ``n_scanned`` features (of the rest only single ones were looked at), ``n_local``
-        samples of the elimination, permutations, the strata of the second look (0: none), ``complete``.
+        samples of the elimination, permutations, the strata of the stratified scan (0: none), ``complete``.
     ranking_ : array of shape (n_features,)
         1 = best; features of equal weight and p-value share the lowest number.
     classes_ : array of shape (n_classes,)
@@ -240,7 +240,7 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
         search = _Search(table, self.level, self.max_work, self.scale, generator, self._n_threads)
         with watched(self, total=search.most_steps) as progress:
             found = search.run(progress.advance)
-        self.work_ = {
+        self.execution_ = {
             "n_scanned": search.n_scanned,
             "n_local": search.rows.size,
             "n_permutations": search.n_permutations,
@@ -260,12 +260,12 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
             everywhere[varies] = values
             return everywhere
 
-        p = np.minimum(1.0, N_LOOKS * np.exp(-found.best))
+        p = np.minimum(1.0, N_SCANS * np.exp(-found.best))
         self.support_, self.n_features_ = of_all(found.passes, False), int(np.count_nonzero(found.passes))
         self.pvalues_ = of_all(p, 1.0)
         self.adjusted_pvalues_ = of_all(np.minimum(1.0, features.size * p), 1.0)
         self.qvalues_ = of_all(false_discovery_control(p), 1.0)
-        names = np.array([*COMPONENTS, "second look"])
+        names = np.array([*COMPONENTS, "stratified"])
         self.found_by_ = of_all(np.where(found.passes, names[found.component], ""), "")
         has_partner = found.passes & (found.partner >= 0)
         self.partner_ = of_all(np.where(has_partner, features[found.partner], -1), -1)
@@ -324,7 +324,7 @@ def _table_of(data: TrainingData, varies: NDArray[np.bool_]) -> _Table:
 # The search
 
 
-class _Look(NamedTuple):
+class _ScanEvidence(NamedTuple):
     """What a scan finds."""
 
     #: (n_features, 3) -log p of the single, the conditional and the interaction component.
@@ -336,11 +336,11 @@ class _Look(NamedTuple):
 class _Findings(NamedTuple):
     """What the search finds, one entry per feature."""
 
-    #: (n_features, 4) -log p of the components in the first look.
+    #: (n_features, 4) -log p of the components in the first scan.
     evidence: NDArray[np.float64]
     #: Evidence of the best component, corrected for their number; ≥ 0.
     best: NDArray[np.float64]
-    #: Index of this component; their number for the second look.
+    #: Index of this component; their number for the stratified scan.
     component: NDArray[np.int64]
     #: Its partner, -1 if it has none.
     partner: NDArray[np.int64]
@@ -349,7 +349,7 @@ class _Findings(NamedTuple):
     #: Whether ``best`` is at least ``needed``.
     passes: NDArray[np.bool_]
     needed: float
-    #: Strata of the second look; 0 if there was none.
+    #: Strata of the stratified scan; 0 if there was none.
     n_strata: int
 
 
@@ -368,7 +368,7 @@ class _Search:
         self.table, self.scale, self.generator, self.n_threads = table, scale, generator, n_threads
         n_samples, n_features = table.X.shape
         self.n_classes = int(table.y.max()) + 1
-        self.needed = float(np.log(N_LOOKS * n_features / level))
+        self.needed = float(np.log(N_SCANS * n_features / level))
         self.n_scanned = _n_scanned(n_samples, table.is_level, self.n_classes, max_work)
         self.n_null = min(n_features, _NULL_FEATURES)
         self.n_permutations = min(-(-_NULL_VALUES // self.n_null), _MOST_PERMUTATIONS)
@@ -380,8 +380,8 @@ class _Search:
         self.rows = np.arange(n_samples)
         if n_local < n_samples:
             self.rows = np.sort(generator.choice(n_samples, n_local, replace=False))
-        of_look = n_steps(table.levels.of(np.arange(self.n_scanned))) + 1
-        self.most_steps = (1 + self.n_local_permutations) * len(self.round_sizes) + N_LOOKS * of_look
+        of_scan = n_steps(table.levels.of(np.arange(self.n_scanned))) + 1
+        self.most_steps = (1 + self.n_local_permutations) * len(self.round_sizes) + N_SCANS * of_scan
         self.advance: Callable[[], object] = lambda: None
 
     def run(self, advance: Callable[[], object]) -> _Findings:
@@ -390,7 +390,7 @@ class _Search:
         weights = self._eliminate(self.table.y)
         null = [self._eliminate(self._permuted(self.table.batches)) for _ in range(self.n_local_permutations)]
         scanned = np.sort(best_first(weights[0], self.n_scanned))
-        first = self._look(self.table.batches, scanned)
+        first = self._scan_evidence(self.table.batches, scanned)
         largest = np.nanmax(weights, axis=0)
         local = _tail_evidence(largest, np.array([np.nanmax(each, axis=0) for each in null]))
         evidence = np.column_stack([first.evidence, local])
@@ -398,16 +398,18 @@ class _Search:
         counted = evidence.copy()
         counted[refuted, _LOCAL] = 0.0
         best, component = _corrected(counted), counted.argmax(axis=1)
-        partner = np.where(component < _LOCAL, _at(first.partners, np.minimum(component, _LOCAL - 1)), -1)
+        partner = _of_component(np.column_stack([first.partners, np.full(best.size, -1)]), component)
         passes, n_strata = best >= self.needed, 0
         if passes.any() and not passes.all():
             strata = self._strata(np.flatnonzero(passes)[best_first(best[passes], _PREDICTORS)])
             n_strata = int(strata.max()) + 1
-            second = self._look(strata, scanned)
+            second = self._scan_evidence(strata, scanned)
             again = _corrected(second.evidence)
             better = ~passes & (again > best)
             best = np.where(better, again, best)
-            partner = np.where(better, _at(second.partners, second.evidence.argmax(axis=1)), partner)
+            partner = np.where(
+                better, _of_component(second.partners, second.evidence.argmax(axis=1)), partner
+            )
             component = np.where(better, len(COMPONENTS), component)
             passes = best >= self.needed
         return _Findings(evidence, best, component, partner, largest, passes, self.needed, n_strata)
@@ -434,7 +436,7 @@ class _Search:
 
     # Scan
 
-    def _look(self, strata: NDArray[np.int64] | None, scanned: NDArray[np.int64]) -> _Look:
+    def _scan_evidence(self, strata: NDArray[np.int64] | None, scanned: NDArray[np.int64]) -> _ScanEvidence:
         """Scan the pairs of some features, within strata, and all features by themselves."""
         y, n_features = self.table.y, len(self.table.is_level)
         statistics, partners = np.zeros((n_features, 3)), np.full((n_features, 3), -1)
@@ -459,7 +461,7 @@ class _Search:
             )
             for which, n_times in enumerate((1.0, more_partners, more_partners))
         ]
-        return _Look(np.column_stack(evidence), partners)
+        return _ScanEvidence(np.column_stack(evidence), partners)
 
     def _scan(
         self,
@@ -518,7 +520,7 @@ class _Search:
         batches = self.table.batches
         return model.fit(X, y, batches=None if batches is None else batches[self.rows]).feature_weights_
 
-    # Second look
+    # Stratified scan
 
     def _strata(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return strata of samples of the same batch and of the same class as predicted by k-NN.
@@ -587,7 +589,7 @@ def _n_scanned(n_samples: int, is_level: NDArray[np.bool_], n_classes: int, max_
     if max_work is None:
         max_work = min(max(_WORK * n_samples**2 * n_features, _LEAST_WORK), _MOST_WORK)
     of_pair = _LEVEL_PAIR + _PER_SAMPLE * n_samples if is_level.all() else _BINNED_PAIR
-    # Counts are those of classes and, in the second look, of as many strata.
+    # Counts are those of classes and, in the stratified scan, of as many strata.
     of_pair *= (0.5 * n_classes) ** 2
     return min(n_features, max(2, int(np.sqrt(2.0 * max_work / of_pair))))
 
@@ -604,9 +606,9 @@ def _round_sizes(n_features: int) -> list[int]:
 # p-values
 
 
-def _at(values: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the value of each row in its column."""
-    return values[np.arange(len(values)), columns]
+def _of_component(values: NDArray[np.int64], component: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the value of each feature in its component, given those in all."""
+    return np.take_along_axis(values, component[:, np.newaxis], axis=1)[:, 0]
 
 
 def _corrected(evidence: NDArray[np.float64]) -> NDArray[np.float64]:
