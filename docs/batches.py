@@ -86,7 +86,7 @@ def all_arrays(arrays: Arrays) -> list[str]:
     laboratory, tumor = area(arrays.X, arrays.batches == 1), area(darker.X, darker.y == 1)
     lines = [
         "| method | fit | tell the laboratories apart | among the best of the darker arrays |"
-        " tell tumors from normal tissue, darker arrays |",
+        " distinguish tumors from normal tissue, darker arrays |",
         "|---|---|---:|---:|---:|",
     ]
     for name, method in METHODS.items():
@@ -110,7 +110,7 @@ def fresh_arrays(arrays: Arrays, n_splits: int = 20) -> list[str]:
     )
     lines = [
         f"| method | fit | among the best {BEST} of the fresh arrays |"
-        " tell tumors from normal tissue there |",
+        " distinguish tumors from normal tissue there |",
         "|---|---|---:|---:|",
     ]
     for name, method in METHODS.items():

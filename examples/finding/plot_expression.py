@@ -2,9 +2,9 @@
 Marker genes of natural killer cells
 ====================================
 
-Natural killer (NK) cells and cytotoxic T cells kill with the same proteins and are easily confused. Which genes
-distinguish them? The data is real: expression of 765 genes in single blood cells (Zheng et al. 2017), a sample of
-which comes with Scanpy, so that nothing is downloaded.
+Natural killer (NK) cells and cytotoxic T cells kill with the same proteins and are easily confused. Which
+genes distinguish them? The data is real: expression of 765 genes in single blood cells (Zheng et al. 2017).
+Scanpy contains a sample of it, so that nothing is downloaded.
 """
 
 # %%
@@ -33,8 +33,8 @@ print(expression.shape, (cell_type == "CD56+ NK").sum(), "NK cells")
 # How many genes, and which
 # -------------------------
 #
-# ``HighRelief`` recommends the genes whose association with the cell type chance does not explain: the probability of
-# recommending any irrelevant gene is at most 5 %.
+# ``HighRelief`` recommends the genes whose association with the cell type chance does not explain: the
+# probability of recommending any irrelevant gene is at most 5 %.
 
 selector = HighRelief(random_state=0).fit(expression, cell_type)
 order = np.argsort(selector.ranking_)[: selector.n_features_]
@@ -42,8 +42,8 @@ genes = expression.columns[order]
 print(f"{len(genes)} of {expression.shape[1]} genes: {', '.join(genes)}")
 
 # %%
-# Known markers are among them: CD3D is part of the T-cell receptor, which NK cells do not have; GNLY, NKG7, GZMB,
-# FCER1G, TYROBP and SPON2 are markers of NK cells.
+# Known markers are among them: CD3D is part of the T-cell receptor, which NK cells do not have; GNLY, NKG7,
+# GZMB, FCER1G, TYROBP and SPON2 are markers of NK cells.
 #
 # Expression of the recommended genes
 # -----------------------------------
