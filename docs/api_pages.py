@@ -232,13 +232,13 @@ def _option_help(parameter: Any) -> list[str]:
     lines = _plain(parameter.help)
     choices = _choices(parameter)
     if choices:
-        lines += ["", "One of " + ", ".join(f"``{each}``" for each in choices) + "."]
+        lines += ["One of " + ", ".join(f"``{each}``" for each in choices) + "."]
     if (
         parameter.default not in (None, False, "")
         and not callable(parameter.default)
         and not parameter.is_flag
     ):
-        lines += ["", f"Default: ``{parameter.default}``."]
+        lines.append(f"Default: ``{parameter.default}``.")
     return lines
 
 

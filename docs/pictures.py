@@ -48,22 +48,33 @@ def recovery() -> dict[str, float]:
 
 
 def draw_why() -> None:
-    """Write the chart of README.md: speed from benchmarks/results.json, recovery from docs/reproduced."""
+    """Write the charts of README.md and docs/index.md, from benchmarks/results.json and docs/reproduced."""
     import matplotlib.pyplot as plt
 
     sys.path.insert(0, str(HERE.parent))
     from benchmarks import picture, results
 
     run = results.load(HERE.parent / "benchmarks" / "results.json")
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 3.3), layout="constrained")
-    picture.bar_speed(left, run.parts["relieff"], "1000 x 1000")
-    left.set_title("Speed: ReliefF, 1,000 samples × 1,000 features", loc="left", fontsize=10)
     shares = recovery()
-    picture.bar_values(right, shares, {name: f"{share:.0f} %" for name, share in shares.items()})
-    right.set_title("Recovery: nonlinear signals among noise", loc="left", fontsize=10)
-    right.set_xlabel("relevant features found, mean over 84 settings", fontsize=9)
-    right.set_xlim(0, 115)
+
+    def draw_speed(ax: Any) -> None:
+        picture.bar_speed(ax, run.parts["relieff"], "1000 x 1000")
+        ax.set_title("Speed: ReliefF, 1,000 samples × 1,000 features", loc="left", fontsize=10)
+
+    def draw_recovery(ax: Any) -> None:
+        picture.bar_values(ax, shares, {name: f"{share:.0f} %" for name, share in shares.items()})
+        ax.set_title("Recovery: nonlinear signals among noise", loc="left", fontsize=10)
+        ax.set_xlabel("relevant features found, mean over 84 settings", fontsize=9)
+        ax.set_xlim(0, 115)
+
+    figure, axes = plt.subplots(1, 2, figsize=(9.6, 3.3), layout="constrained")
+    draw_speed(axes[0])
+    draw_recovery(axes[1])
     save(figure, HERE / "pictures" / "why.png", dpi=140)
+    for name, panel in (("speed", draw_speed), ("recovery", draw_recovery)):
+        figure, ax = plt.subplots(figsize=(4.8, 3.3), layout="constrained")
+        panel(ax)
+        save(figure, HERE / "pictures" / f"why-{name}.png", dpi=140)
 
 
 def draw(page: str) -> None:
