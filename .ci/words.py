@@ -1,7 +1,7 @@
 """Check the prose of pages, docstrings and messages against a list of words to avoid.
 
 Run by ``make lint``. Prints file, line, the words and what to write instead; exit code 1 if any is found. Code in
-Markdown, comments in Python, and stored results are not checked.
+Markdown, comments in Python (except in the gallery), and stored results are not checked.
 """
 
 import ast
@@ -39,7 +39,6 @@ AVOID = {
     r"\b(tells?|told|telling)\b(?![^.;:]{0,80}\bapart\b)": "show, report, distinguish",
     r"\b(ask|asks|asked|asking)\b": "request, require, call",
     r"\bbr(ings?|ought) (it |them )?(here|back)\b": "gather, restore",
-    r"\b(acts?|acting) (only )?together\b": "matter only in combination, interact",
     r"\bin vain\b|\blest\b|\bthereby\b": "plain words",
     # British spelling
     r"\b\w*(colour|behaviour|neighbour|favour|labelled|labelling|modelled|modelling|tumour)\w*": "American spelling",
@@ -52,6 +51,8 @@ AVOID = {
     ),
     r"\banalys(e|ed|es|ing)\b(?! of\b)": "American spelling",
 }
+#: Fine once in a file, as an explanation.
+ONCE = {r"\b(acts?|acting) (only )?together\b": "matter only in combination, interact"}
 #: Words inside quotations, titles of papers and names; removed before the check.
 QUOTED = re.compile(r"``[^`]*``|`[^`\n]*`|:\w+:`[^`]*`|\]\([^)]*\)|https?://\S+")
 
@@ -71,6 +72,9 @@ def prose_of_python(text: str) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value.split()) >= 3:
             without_examples = re.sub(r"^ *(>>>|\.\.\.).*$", "", node.value, flags=re.M)
             yield from paragraphs(without_examples, node.lineno)
+    # The gallery shows comments below "# %%" as text.
+    if "\n# %%\n" in text:
+        yield from paragraphs(re.sub(r"^(?!# ).*$|^# ", "", text, flags=re.M), 1)
 
 
 def paragraphs(text: str, line: int) -> Iterator[tuple[int, str]]:
@@ -85,16 +89,19 @@ def found_in(path: Path) -> Iterator[tuple[int, str, str]]:
     """Line, words and remedy of everything to avoid in a file."""
     text = path.read_text(encoding="utf-8")
     prose = prose_of_python(text) if path.suffix == ".py" else prose_of_markdown(text)
+    seen: set[str] = set()
     for first, part in prose:
         plain = QUOTED.sub(lambda quoted: "x" * len(quoted[0]), part)
-        for pattern, remedy in AVOID.items():
+        for pattern, remedy in (AVOID | ONCE).items():
             for match in re.finditer(pattern, plain, flags=re.I):
-                yield first + plain[: match.start()].count("\n"), match[0].replace("\n", " "), remedy
+                if pattern in AVOID or pattern in seen:
+                    yield first + plain[: match.start()].count("\n"), match[0].replace("\n", " "), remedy
+                seen.add(pattern)
 
 
 def checked_files() -> list[Path]:
-    """Markdown, and Python of the package, the examples and the pages, as far as git knows it."""
-    named = ["*.md", "src/*.py", "examples/*.py", "docs/*.py", "benchmarks/page.py"]
+    """Markdown, and Python of the package and the examples, as far as git knows it."""
+    named = ["*.md", "src/*.py", "examples/*.py", "examples/*.rst", "benchmarks/page.py"]
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", *named],
         cwd=ROOT,

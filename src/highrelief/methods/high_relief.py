@@ -67,9 +67,9 @@ _TINY = np.finfo(np.float64).tiny
 
 
 class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
-    """HighRelief: one fit that finds features of any order, and says how many to keep.
+    """HighRelief: one fit that finds features of any order, and how many to keep.
 
-    A feature may tell about the class by itself, together with one other feature, or only within a larger
+    A feature may be informative by itself, together with one other feature, or only within a larger
     group, and a strong mechanism may hide a second one. Four components look for these; each turns into
     p-values by permuted labels, and the features that remain significant after correction are kept.
 
@@ -78,7 +78,7 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
        largest z of the interaction part of a pair (``"interaction"``).
     2. **Elimination** (``"local"``). ReliefF with 10 neighbors in rounds: of more than 256 features half
        stay, then 70 %, until two are left. The statistic is the largest weight of the feature in any round.
-       Whole numbers of at most 10 distinct values are categories here.
+       Integers of at most 10 distinct values are categories here.
     3. **p-values.** Labels are permuted (within batches), and the statistics of all features under permuted
        labels form the null distribution of the component, continued beyond its 80 % quantile by an
        exponential tail: for the scan in -log of the normal tail probability of z, with a rate shrunk toward
@@ -102,12 +102,12 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
         Familywise error rate: bound on the probability of keeping a feature that does not matter.
     max_work : float or None, default=None
         Bound on the work of a scan, in units of about a nanosecond on one core; if all pairs take more, those
-        of the features of largest ReliefF weight are scanned, and ``execution_`` says so. None: 12·n²·p for n
+        of the features of largest ReliefF weight are scanned, as ``execution_`` reports. None: 12·n²·p for n
         samples and p features, about six times the work of :class:`IRelief`, within 1e8 and 1e12. The
         elimination uses a random part of the samples if it would take more than 1e12.
     categorical_features : "from_dtype", mask, indices or names, default=None
         Features whose values are levels without an order. "from_dtype": the columns of a DataFrame that
-        contain categories or text. None: all are numbers, whole numbers of few distinct values excepted.
+        contain categories or text. None: all are numbers, except integers with few distinct values.
     n_features_to_select : int, float or None, default=None
         None keeps the features of ``support_``, which may be none; an int that many; a float in (0, 1] that
         share.
