@@ -63,8 +63,8 @@ print(
 # Who needs whom
 # --------------
 #
-# A weight shows that a feature matters, not with which others. Leaving out the best features one at a time does:
-# without the other, most or all of the weight of x0 and of x1 is gone. No other pair stands out.
+# A weight shows that a feature matters, not with which others. Leaving out the best features one at a time
+# does: without the other, most or all of the weight of x0 and of x1 is gone. No other pair stands out.
 
 display = InteractionDisplay.from_estimator(weighter, X, y, n_features=8, n_resamples=6, random_state=0)
 plt.show()

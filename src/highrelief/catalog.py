@@ -222,7 +222,7 @@ _WEIGHTERS: Mapping[str, Method] = {
         ("wan2010", "wilson1931"),
         "PairScan",
         "PairScan counts samples by class in the table of every pair of features. A feature weighs more the"
-        " more informative it is about the class once the value of its best partner is known, so that features"
+        " more informative it is about the class given the value of its best partner, so that features"
         " that matter only in pairs are found.",
         warm_up=({"n_bins": (3, 4)},),
     ),

@@ -157,8 +157,8 @@ def diagonal(sigma: NDArray[np.float64]) -> NDArray[np.float64]:
     r"""The s with the least reconstructability: minimal tr S⁻¹ + tr (2Σ − S)⁻¹, by coordinate descent.
 
     That is the trace of the inverse of the covariance of x and x̃: no feature can be reconstructed from the
-    others and all knockoffs. With c the column j of M = (2Σ − S)⁻¹, s_j + δ adds δ‖c‖²/(1 − δ c_j) to tr M, and the best
-    δ is (1 − ‖c‖ s_j)/(c_j + ‖c‖): always inside of what is possible.
+    others and all knockoffs. With c the column j of M = (2Σ − S)⁻¹, s_j + δ adds δ‖c‖²/(1 − δ c_j) to tr M,
+    and the best δ is (1 − ‖c‖ s_j)/(c_j + ‖c‖): always inside of what is possible.
 
     Spector, A. and Janson, L. (2022). Powerful knockoffs via minimizing reconstructability. Annals of
     Statistics 50, 252-276.
