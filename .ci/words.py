@@ -46,7 +46,7 @@ AVOID = {
     r"\bbr(ings?|ought) (it |them )?(here|back)\b": "gather, restore",
     r"\bin vain\b|\blest\b|\bthereby\b": "plain words",
     # British spelling
-    r"\b\w*(colour|behaviour|neighbour|favour|labelled|labelling|modelled|modelling|tumour)\w*": (
+    r"\b\w*(colour|behaviour|neighbour|favour|labelled|labelling|modelled|modelling|tumour|leukaemia)\w*": (
         "American spelling"
     ),
     r"\b(centre|centres|grey|catalogue|whilst|amongst|learnt|artefacts?|licen[c]e|judgement|programme)\b": (
