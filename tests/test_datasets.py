@@ -508,7 +508,7 @@ def test_refusals(function, wrong, message):
         (make_twonorm, {"n_features": 2.0}, r"n_features=2\.0 must be an integer"),
         (make_epistasis, {"heritability": "a"}, "heritability='a' must be a number"),
         (make_epistasis, {"maf": (0.3, "a")}, "maf='a' must be a number"),
-        (add_irrelevant_features, {"X": [[1]], "n_irrelevant": 1.0}, r"n_irrelevant=1\.0 must be a whole"),
+        (add_irrelevant_features, {"X": [[1]], "n_irrelevant": 1.0}, r"n_irrelevant=1\.0 must be an integer"),
         (flip_labels, {"y": [0, 1], "fraction": "a"}, "fraction='a' must be a number"),
     ],
 )

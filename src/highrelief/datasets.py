@@ -108,8 +108,8 @@ def make_twonorm(
     r"""Draw twonorm: two normal clouds of the same shape.
 
     .. math::
-        x \mid y = 0 \sim N((a, \dots, a), I), \qquad x \mid y = 1 \sim N((-a, \dots, -a), I),
-        \qquad a = 2 / \sqrt{n_\text{features}}
+        x \mid y = 0 \sim N((a, \dots, a), I), \qquad x \mid y = 1 \sim N((-a, \dots, -a), I), \\
+        a = 2 / \sqrt{n_\text{features}}
 
     The best rule, the sign of the sum of the relevant columns, errs on Φ(−2) = 2.3 % of the samples, with any
     n_features.
@@ -171,7 +171,8 @@ def make_waveform(
     With the waves, for i = 1, ..., 21,
 
     .. math::
-        h_1(i) = \max(6 - |i - 11|, 0), \qquad h_2(i) = h_1(i - 4), \qquad h_3(i) = h_1(i + 4)
+        h_1(i) = \max(6 - |i - 11|, 0), \\
+        h_2(i) = h_1(i - 4), \qquad h_3(i) = h_1(i + 4)
 
     one u per row, uniform on [0, 1], and ε_i from N(0, 1), column i of a row is
 
@@ -305,7 +306,7 @@ def make_xor(
     r"""Draw parity data: the relevant features determine the class, no proper subset is informative.
 
     .. math::
-        y = \Big[\prod_{j \le \text{order}} \operatorname{sign}(x_j) > 0\Big] \text{ (continuous)}, \qquad
+        y = \Big[\prod_{j \le \text{order}} \operatorname{sign}(x_j) > 0\Big] \text{ (continuous)}, \\
         y = \sum_{j \le \text{order}} x_j \bmod 2 \text{ (binary)}
 
     Irrelevant features have the distribution of the relevant ones.
@@ -377,8 +378,8 @@ def make_epistasis(
     A person with genotypes g at the relevant loci is a case with probability
 
     .. math::
-        f(g) = K + s\, t(g), \qquad \sum_{a=0}^{2} p_j(a)\, t(\dots, a, \dots) = 0 \text{ along every } j,
-        \qquad p_j = ((1 - m_j)^2, 2 m_j (1 - m_j), m_j^2)
+        f(g) = K + s\, t(g), \qquad \sum_{a=0}^{2} p_j(a)\, t(\dots, a, \dots) = 0 \text{ along every } j, \\
+        p_j = ((1 - m_j)^2, 2 m_j (1 - m_j), m_j^2)
 
     where K is the prevalence, t a random table and p_j(a) the Hardy-Weinberg probability of a minor alleles
     of frequency m_j. The zero sums make any proper subset of the loci have penetrance K throughout; s sets

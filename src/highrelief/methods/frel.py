@@ -65,7 +65,7 @@ class _FitBySolver:
 class FREL(FeatureWeighter):
     r"""FREL: weights that minimize a margin loss of the nearest hit and miss, and a penalty.
 
-    .. math:: \frac{1}{n} \sum_i L(E_i, \bar E_i) + \lambda R(w), \quad
+    .. math:: \frac{1}{n} \sum_i L(E_i, \bar E_i) + \lambda R(w), \\
               E_i = w^T |x_i - \mathrm{NH}(x_i)|, \quad \bar E_i = w^T |x_i - \mathrm{NM}(x_i)|
 
     NH is the nearest sample of the same class and NM the nearest of all others, found once, by the unweighted

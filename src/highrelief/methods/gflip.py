@@ -235,7 +235,7 @@ class _Run:
 class GFlip(EuclideanWeighter):
     r"""G-flip: a set of features that no single flip improves.
 
-    .. math:: \max_F \sum_n u(\theta_F(x_n)), \quad
+    .. math:: \max_F \sum_n u(\theta_F(x_n)), \\
               \theta_F(x) = \tfrac12 (\|x - \mathrm{NM}\|_F - \|x - \mathrm{NH}\|_F), \quad
               \|z\|_F = \sqrt{\textstyle\sum_{i \in F} z_i^2}
 

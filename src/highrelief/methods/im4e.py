@@ -43,9 +43,10 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
 
     .. math::
 
-        C = \sum_n \Bigl( \sum_{h \in H_n} \alpha_{nh} d_{nh} - \sum_{m \in M_n} \beta_{nm} d_{nm} \Bigr)
-            + \sigma \sum_n \bigl( E_{miss}(n) - E_{hit}(n) \bigr) + \lambda \|w\|_2^2,
-        \qquad w \ge 0, \; \|w\|_1 = 1
+        C = {}& \sum_n \Bigl(
+            \sum_{h \in H_n} \alpha_{nh} d_{nh} - \sum_{m \in M_n} \beta_{nm} d_{nm} \Bigr) \\
+            &+ \sigma \sum_n \bigl( E_{miss}(n) - E_{hit}(n) \bigr) + \lambda \|w\|_2^2,
+        \quad w \ge 0, \; \|w\|_1 = 1
 
     where α and β are probabilities over the hits H and the misses M of a sample and E their entropies, in
     nats. For given w, α minimizes C and β maximizes it at the softmax of −d/σ (eqs. 5 and 6); for given α

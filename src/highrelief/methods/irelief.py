@@ -22,9 +22,9 @@ class IRelief(ClassMargins, RepeatedWeighter):
 
     .. math::
 
-        \nu = \frac{1}{N} \sum_n \gamma_n \Bigl(
-            \sum_{i \in M_n} \alpha_{in} |x_n - x_i| - \sum_{i \in H_n} \beta_{in} |x_n - x_i| \Bigr),
-        \qquad w \leftarrow (\nu)^+ / \|(\nu)^+\|_2
+        \nu &= \frac{1}{N} \sum_n \gamma_n \Bigl(
+            \sum_{i \in M_n} \alpha_{in} |x_n - x_i| - \sum_{i \in H_n} \beta_{in} |x_n - x_i| \Bigr), \\
+        w &\leftarrow (\nu)^+ / \|(\nu)^+\|_2
 
     where α and β are f(d) divided by its sum over the misses M and over the hits H of sample n, and γ = 1 −
     Σ_M f / Σ_{M ∪ H} f is the probability that the sample is no outlier. This is iterated until w converges.

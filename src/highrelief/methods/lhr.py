@@ -24,11 +24,10 @@ class LHRelief(FeatureWeighter):
 
     .. math::
 
-        \alpha = \arg\min_{\alpha \ge 0,\ \sum \alpha = 1}
-            \tfrac12 (x - H\alpha)^\top W (x - H\alpha) + \lambda\, \alpha^\top \alpha,
-        \qquad
-        z = \frac{1}{N} \sum_n |x_n - H_{\mathrm{miss}} \alpha_n| - |x_n - H_{\mathrm{hit}} \beta_n|,
-        \qquad w \leftarrow (z)^+ / \|(z)^+\|_2 .
+        \alpha &= \arg\min_{\alpha \ge 0,\ \sum \alpha = 1}
+            \tfrac12 (x - H\alpha)^\top W (x - H\alpha) + \lambda\, \alpha^\top \alpha, \\
+        z &= \frac{1}{N} \sum_n |x_n - H_{\mathrm{miss}} \alpha_n| - |x_n - H_{\mathrm{hit}} \beta_n|, \\
+        w &\leftarrow (z)^+ / \|(z)^+\|_2 .
 
     Neighbors and mixtures are recomputed in every iteration, from w = 1/√n_features on. The iteration seldom
     converges, and may alternate between interacting features; ``history_`` and a warning show this, and the

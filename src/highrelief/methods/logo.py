@@ -27,9 +27,8 @@ class LOGO(RepeatedWeighter):
 
     .. math::
 
-        \bar z_n = \sum_{i \in M_n} \alpha_{in} |x_n - x_i| - \sum_{i \in H_n} \beta_{in} |x_n - x_i|,
-        \qquad
-        w \leftarrow \arg\min_{w \ge 0} \sum_n \log\bigl(1 + e^{-w^\top \bar z_n}\bigr) + \lambda \|w\|_1 .
+        \bar z_n &= \sum_{i \in M_n} \alpha_{in} |x_n - x_i| - \sum_{i \in H_n} \beta_{in} |x_n - x_i|, \\
+        w &\leftarrow \arg\min_{w \ge 0} \sum_n \log\bigl(1 + e^{-w^\top \bar z_n}\bigr) + \lambda \|w\|_1 .
 
     This is iterated until w converges. The inner problem is convex and solved to a relative residual of
     1e-10; the loss is a sum over samples, not a mean.

@@ -380,9 +380,9 @@ class ReliefF(CategoricalFeaturesMixin, _NearestWeighter):
 
     .. math::
 
-        W_j = \frac{1}{N} \sum_n \Bigl( \sum_{c \ne y_n} \frac{P(c)}{1 - P(y_n)}
-              \sum_{i \in \mathrm{NM}_c} u_i |x_{nj} - x_{ij}|
-              - \sum_{i \in \mathrm{NH}} u_i |x_{nj} - x_{ij}| \Bigr)
+        W_j = \frac{1}{N} \sum_n \Bigl( & \sum_{c \ne y_n} \frac{P(c)}{1 - P(y_n)}
+              \sum_{i \in \mathrm{NM}_c} u_i |x_{nj} - x_{ij}| \\
+              & - \sum_{i \in \mathrm{NH}} u_i |x_{nj} - x_{ij}| \Bigr)
 
     with :math:`u_i` = 1/k, or falling with the rank. Samples tied at the k-th distance share the remaining
     weight, so that results do not depend on the order of the rows. If there are fewer than k, all of them

@@ -30,9 +30,9 @@ class RReliefF(CategoricalFeaturesMixin, FeatureWeighter):
 
     .. math::
 
-        N_{dC} = \sum_n \sum_i u_{ni} \, |y_n - y_i|, \quad
-        N_{dA}[j] = \sum_n \sum_i u_{ni} \, |x_{nj} - x_{ij}|, \quad
-        N_{dC\&dA}[j] = \sum_n \sum_i u_{ni} \, |y_n - y_i| \, |x_{nj} - x_{ij}|
+        N_{dC} &= \sum_n \sum_i u_{ni} \, |y_n - y_i|, \quad
+        N_{dA}[j] = \sum_n \sum_i u_{ni} \, |x_{nj} - x_{ij}|, \\
+        N_{dC\&dA}[j] &= \sum_n \sum_i u_{ni} \, |y_n - y_i| \, |x_{nj} - x_{ij}|
 
     where y is scaled to [0, 1] by its range and :math:`u_{ni} \propto \exp(-(\mathrm{rank}/20)^2)`, summing
     to 1 over the neighbors of a sample. W estimates P(different value | near, different target) − P(different

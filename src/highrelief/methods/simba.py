@@ -20,7 +20,7 @@ from ..base.validation import warn_user
 class Simba(EuclideanWeighter):
     r"""Simba: weights that stochastic gradient ascent on the margins finds.
 
-    .. math:: \max_w \sum_n u(\theta_w(x_n)), \quad
+    .. math:: \max_w \sum_n u(\theta_w(x_n)), \\
               \theta_w(x) = \tfrac12 (\|x - \mathrm{NM}\|_w - \|x - \mathrm{NH}\|_w), \quad
               \|z\|_w = \sqrt{\textstyle\sum_i w_i^2 z_i^2}
 

@@ -96,9 +96,9 @@ class SURF(_RadiusWeighter):
 
     .. math::
 
-        W_j = \frac{1}{N} \sum_n \Bigl( \sum_{c \ne y_n} \frac{P(c)}{1 - P(y_n)} \,
-              \underset{y_i = c,\; d_{ni} < T}{\mathrm{mean}} |x_{nj} - x_{ij}|
-              \; - \underset{y_i = y_n,\; d_{ni} < T}{\mathrm{mean}} |x_{nj} - x_{ij}| \Bigr), \qquad
+        W_j = \frac{1}{N} \sum_n \Bigl( & \sum_{c \ne y_n} \frac{P(c)}{1 - P(y_n)} \,
+              \underset{y_i = c,\; d_{ni} < T}{\mathrm{mean}} |x_{nj} - x_{ij}| \\
+              & - \underset{y_i = y_n,\; d_{ni} < T}{\mathrm{mean}} |x_{nj} - x_{ij}| \Bigr), \qquad
         T = \frac{1}{N^2} \sum_n \sum_i d_{ni}
 
     with the Manhattan distance d; the mean of all distances includes those of every sample to itself, as in
@@ -168,8 +168,8 @@ class SURFStar(SURF):
 
     .. math::
 
-        W_j = \frac{1}{N} \sum_n m_{nj}(d_{ni} < T) - m_{nj}(d_{ni} > T), \qquad
-        T = \frac{1}{N^2} \sum_n \sum_i d_{ni}
+        W_j &= \frac{1}{N} \sum_n m_{nj}(d_{ni} < T) - m_{nj}(d_{ni} > T), \\
+        T &= \frac{1}{N^2} \sum_n \sum_i d_{ni}
 
     .. math::
 
@@ -246,9 +246,9 @@ class MultiSURF(_RadiusWeighter):
 
     .. math::
 
-        W_j = \frac{1}{N} \sum_n \Bigl( \sum_{c \ne y_n} \frac{P(c)}{1 - P(y_n)} \,
-              \underset{y_i = c,\; d_{ni} < T_n}{\mathrm{mean}} |x_{nj} - x_{ij}|
-              \; - \underset{y_i = y_n,\; d_{ni} < T_n}{\mathrm{mean}} |x_{nj} - x_{ij}| \Bigr), \qquad
+        W_j = \frac{1}{N} \sum_n \Bigl( & \sum_{c \ne y_n} \frac{P(c)}{1 - P(y_n)} \,
+              \underset{y_i = c,\; d_{ni} < T_n}{\mathrm{mean}} |x_{nj} - x_{ij}| \\
+              & - \underset{y_i = y_n,\; d_{ni} < T_n}{\mathrm{mean}} |x_{nj} - x_{ij}| \Bigr), \qquad
         T_n = \bar d_n - \tfrac{1}{2} s_n
 
     with the Manhattan distance d, and mean and standard deviation of the N − 1 distances of a sample to the

@@ -32,8 +32,8 @@ _WIDEST = 1e290
 class VarianceReduction(SingleFitWeighter):
     r"""Weight samples by the distances of their margin vectors, then compute feature weights under these.
 
-    .. math:: z_n = \sum_{j=1}^{k} |x_n - \mathrm{NM}_j(x_n)| - |x_n - \mathrm{NH}_j(x_n)|, \qquad
-              s_n \propto \Bigl( \frac{1}{N - 1} \sum_{m \ne n} \|z_n - z_m\|_2 \Bigr)^{-1}, \quad
+    .. math:: z_n &= \sum_{j=1}^{k} |x_n - \mathrm{NM}_j(x_n)| - |x_n - \mathrm{NH}_j(x_n)|, \\
+              s_n &\propto \Bigl( \frac{1}{N - 1} \sum_{m \ne n} \|z_n - z_m\|_2 \Bigr)^{-1}, \quad
               \sum_n s_n = 1
 
     NH and NM are the k nearest hits and misses (of all other classes) by the Manhattan distance; of fewer
