@@ -58,8 +58,8 @@ _FINDINGS = (
         "ReliefF 2350 x 230000 int8: peak above the table of 515 MiB",
     ),
     (
-        "**Sparse data:** ReliefF on 2,000 × 20,000 with 2 % nonzero values is {} times as fast as on the dense"
-        " array.",
+        "**Sparse data:** ReliefF on 2,000 × 20,000 with 2 % nonzero values is {} times as fast as on the"
+        " dense array.",
         "ReliefF float32, words 2000 x 20000: times as fast as with all zeros",
     ),
     (

@@ -258,17 +258,17 @@ WRAPPERS: Mapping[str, Method] = {
         "the worst features dropped, round by round",
         ("moore2007",),
         "TuRF with",
-        "After each round the features of the lowest weights were dropped, and the others weighed again"
+        "After each round the features of the lowest weights were dropped, and the others weighted again"
         " without them.",
         warm_up=(),
     ),
     "VarianceReduction": Method(
         "VarianceReduction",
         "selection.variance_reduction",
-        "samples weighed first",
+        "samples weighted first",
         ("li2015",),
         "Variance reduction of",
-        "Before, every sample was weighed: samples unlike all others count less.",
+        "Before, every sample was weighted: samples unlike all others count less.",
         warm_up=(),
     ),
     "CrossValidatedSelector": Method(

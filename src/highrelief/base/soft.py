@@ -118,7 +118,7 @@ class SoftWeighter(FeatureWeighter):
         """Return the expected margin of every sample of X, with neighbors in X, under the learned weights.
 
         ρ_n = Σ_i α_in ‖x_n − x_i‖_w − Σ_i β_in ‖x_n − x_i‖_w: how much farther the misses are than the hits,
-        each weighed by exp(−d/σ) (Sun 2007, eq. 11, without γ). Positive: the sample is nearer to its own
+        each weighted by exp(−d/σ) (Sun 2007, eq. 11, without γ). Positive: the sample is nearer to its own
         class.
 
         Parameters

@@ -85,7 +85,7 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
        1, for the elimination in the weight. Permuted scans visit 128 random features; a maximum over fewer
        partners is corrected to that over all. The p-value of a feature is 4 times its smallest of the four.
     4. **Verification.** Where many samples have the same values, ReliefF gives weights to noise as soon as
-       other features matter. All features that pass by then are weighed once more without the others, with
+       other features matter. All features that pass by then are weighted once more without the others, with
        their columns shuffled in turn; the local component counts only if the weight exceeds its mean when
        shuffled by 5 standard deviations of a null weight.
     5. **Stratified scan.** The scan is repeated within strata of samples for which k-NN on the features

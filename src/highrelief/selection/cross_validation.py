@@ -121,7 +121,7 @@ class CrossValidatedSelector(CrossValidatedWeighter):
     ranking_ : array of shape (n_features,)
         1 = best; equal weights have the lowest of their ranks.
     estimator_ : estimator
-        The clone that weighed all samples.
+        The clone that weighted all samples.
     refit_time_ : float
         Seconds, on the clock, that the fit of ``estimator_`` took.
     classes_ : array of shape (n_classes,)

@@ -147,7 +147,7 @@ class ErrorControlledSelector(SingleFitWeighter):
     ranking_ : array of shape (n_features,)
         1 = largest weight; equal weights share the lowest number.
     estimator_ : estimator
-        The clone that weighed all samples.
+        The clone that weighted all samples.
     execution_ : dict
         Who made the fits, how many at a time; whether permutations took them "all at once" or by "refits".
     classes_ : array of shape (n_classes,)

@@ -1,6 +1,6 @@
 r"""Stability selection: features that are among the best in nearly every half of the samples.
 
-Of B pairs of halves that share no sample, each half is weighed by itself and names its q best features. What
+Of B pairs of halves that share no sample, each half is weighted by itself and names its q best features. What
 is kept is named by a share of at least τ of all 2B halves. How large τ must be follows from how many features
 can be expected to get that far by chance.
 
