@@ -171,6 +171,8 @@ class MissingLevels(MissingValues):
         Sample weights; None: 1.
     n_threads : int
         Number of threads.
+    n_classes : int or None
+        Number of classes; None: as many as the codes have.
     """
 
     def __init__(
@@ -184,12 +186,13 @@ class MissingLevels(MissingValues):
         *,
         sample_weight: NDArray[np.float64] | None = None,
         n_threads: int = 1,
+        n_classes: int | None = None,
     ) -> None:
         super().__init__(
             missing_mask, X, scaling, sample_of_row, sample_weight=sample_weight, n_threads=n_threads
         )
         self._encoding = encoding
-        self.set_of, self.n_sets = codes, int(codes.max()) + 1
+        self.set_of, self.n_sets = codes, int(codes.max()) + 1 if n_classes is None else n_classes
         self._classes = codes[self._row_of]
 
     root_unit = 1.0

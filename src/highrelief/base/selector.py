@@ -206,6 +206,9 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
     def _check_parameters(self, n_samples: int) -> None:
         """Raise if a parameter is invalid; subclasses add rules between several of them."""
         check_declared(self)
+        self._check_n_features_to_select()
+
+    def _check_n_features_to_select(self) -> None:
         if self.n_features_to_select is None:
             return
         if is_fraction(self.n_features_to_select):

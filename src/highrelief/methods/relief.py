@@ -219,7 +219,7 @@ class _NearestWeighter(FeatureWeighter):
             The fitted weighter.
         """
         data = self._check_fit(X, y, sample_weight, batches)
-        engine = self._engine(data)
+        engine = self._choose_engine(data)
         if self._draws_anchors:
             sample, described = self._sampled_margins(engine, data.codes.size)
             self._set_weights(sample.mean)

@@ -217,7 +217,7 @@ class RReliefF(CategoricalFeaturesMixin, FeatureWeighter):
             The fitted weighter.
         """
         data = self._check_fit(X, y, sample_weight, batches)
-        engine = self._engine(data)
+        engine = self._choose_engine(data)
         target = to_unit_range(data.y)
         ranked = self.neighbor_weights == "rank"
         among = Neighborhood(

@@ -80,7 +80,7 @@ class _RadiusWeighter(CategoricalFeaturesMixin, FeatureWeighter):
         self : object
             The fitted weighter.
         """
-        engine = self._engine(self._check_fit(X, y, sample_weight, batches))
+        engine = self._choose_engine(self._check_fit(X, y, sample_weight, batches))
         with watched(self, total=2) as progress:
             pairs = engine.radius_neighborhoods()
             near, far = self._radii(pairs)

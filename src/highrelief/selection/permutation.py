@@ -385,7 +385,7 @@ class PermutationTest:
     def _relabeled_rows(self) -> RelabeledRows:
         weighter, data = clone(self.fitted), self.data
         X = data.X if np.issubdtype(data.X.dtype, np.floating) else data.X.astype(np.float64)
-        engine = weighter._engine(weighter._check_fit(X, data.y))
+        engine = weighter._choose_engine(weighter._check_fit(X, data.y))
         return engine.relabeled(weighter._neighborhood(), weighter._class_weights)
 
     def _realigned(
