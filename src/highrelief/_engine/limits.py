@@ -201,7 +201,7 @@ class Limits:
     #: Features up to which each knockoff has an s of its own; beyond, all share one, and no p × p matrix is
     #: made.
     max_individual_s: int = 600
-    #: Most features that are grouped as redundant: about 12 bytes for each two of them, 5 GB.
+    #: Most features that are compared with each other as redundant: about 12 bytes for each two, 5 GB.
     max_grouped_features: int = 20_000
 
     # Files, terminals and pages
