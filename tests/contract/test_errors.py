@@ -35,6 +35,7 @@ from highrelief import (
     FisherScore,
     GFlip,
     HighRelief,
+    HighReliefRegressor,
     HKNNClassifier,
     IRelief,
     IterativeElimination,
@@ -227,12 +228,15 @@ BAD_PARAMETERS = {
         "tol": REPEATED["tol"],
     },
     FisherScore: {**SHARED, **CLASS_WEIGHT},
-    HighRelief: {
-        **SHARED,
-        **RANDOM,
-        "level": [0.0, 1.0, -0.1, np.nan, "small", None, True],
-        "max_work": [0.0, -1.0, np.nan, "all", True],
-        "categorical_features": CATEGORICAL,
+    **{
+        each: {
+            **SHARED,
+            **RANDOM,
+            "level": [0.0, 1.0, -0.1, np.nan, "small", None, True],
+            "max_work": [0.0, -1.0, np.nan, "all", True],
+            "categorical_features": CATEGORICAL,
+        }
+        for each in (HighRelief, HighReliefRegressor)
     },
     PairScan: {
         **SHARED,
