@@ -108,7 +108,7 @@ NEAREST = {
     **RANDOM,
 }
 
-CATEGORICAL = ["auto", True, [-1], [0.5], ["no such name"]]
+CATEGORICAL = ["all", True, [-1], [0.5], ["no such name"]]
 REPEATED = {
     "averaging": ["yes", 1, 0.5],
     "max_iter": OPTIONAL_COUNT,

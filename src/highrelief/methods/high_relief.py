@@ -81,7 +81,8 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
        largest z of the interaction part of a pair (``"interaction"``).
     2. **Elimination** (``"local"``). ReliefF with 10 neighbors in rounds: of more than 256 features half
        stay, then 70 %, until two are left. The statistic is the largest weight of the feature in any round.
-       Whole numbers of at most 10 distinct values are categories here.
+       Whole numbers of at most 10 distinct values are categories here, as by
+       ``categorical_features="auto"``.
     3. **p-values.** Labels are permuted (within batches), and the statistics of all features under permuted
        labels form the null distribution of the component, continued beyond its 80 % quantile by an
        exponential tail: for the scan in -log of the normal tail probability of z, with a rate shrunk toward
@@ -108,9 +109,11 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
         of the features of largest ReliefF weight are scanned, and ``execution_`` says so. None: 12·n²·p for n
         samples and p features, about six times the work of :class:`IRelief`, within 5e7 and 1e12. The
         elimination uses a random part of the samples if it would take more than 1e12.
-    categorical_features : "from_dtype", mask, indices or names, default=None
+    categorical_features : "auto", "from_dtype", mask, indices or names, default=None
         Features whose values are levels without an order. "from_dtype": the columns of a DataFrame that
-        contain categories or text. None: all are numbers, whole numbers of few distinct values excepted.
+        contain categories or text. "auto": these, columns of at most two values, and whole numbers of at most
+        10 distinct values. None: none; the scans and the elimination take the same columns as levels, whose
+        order counts only where rare ones are merged.
     n_features_to_select : int, float or None, default=None
         None keeps the features of ``support_``, which may be none; an int that many; a float in (0, 1] that
         share.
@@ -190,6 +193,7 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
     # Labels are permuted.
     _order_dependent = True
     _types = (*FLOAT_TYPES, np.int8, np.uint8, np.bool_)
+    _finds_levels = True
 
     _constraints = constraints(level=number(above=0.0, below=1.0), max_work=optional(number(above=0.0)))
     # The method of the elimination.
@@ -324,9 +328,11 @@ class HighReliefRegressor(ContinuousTargetMixin, HighRelief):
     max_work : float or None, default=None
         Bound on the work of a scan, in units of about a nanosecond on one core, as in :class:`HighRelief`.
         None: 12·n²·p for n samples and p features, within 5e7 and 1e12.
-    categorical_features : "from_dtype", mask, indices or names, default=None
+    categorical_features : "auto", "from_dtype", mask, indices or names, default=None
         Features whose values are levels without an order. "from_dtype": the columns of a DataFrame that
-        contain categories or text. None: all are numbers, whole numbers of few distinct values excepted.
+        contain categories or text. "auto": these, columns of at most two values, and whole numbers of at most
+        10 distinct values. None: none; the scans and the elimination take the same columns as levels, whose
+        order counts only where rare ones are merged.
     n_features_to_select : int, float or None, default=None
         None keeps the features of ``support_``, which may be none; an int that many; a float in (0, 1] that
         share.
@@ -655,7 +661,7 @@ class _Search:
         """Return the weights of the local method."""
         is_level = self.table.is_level[features]
         model = self.local_method(
-            categorical_features=is_level if is_level.any() else None,
+            categorical_features=is_level,
             scale=self.scale,
             n_jobs=self.n_threads,
         )

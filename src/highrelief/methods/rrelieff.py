@@ -89,9 +89,11 @@ class RReliefF(ContinuousTargetMixin, CategoricalFeaturesMixin, FeatureWeighter)
         Decay of the weights with the rank.
     n_anchors : int or None, default=None
         Number of anchors x_n to sum over, drawn without replacement; None: all samples.
-    categorical_features : "from_dtype", mask, indices or names, default=None
-        Categorical features: two values differ by 1 if they are not equal. "from_dtype": the columns of a
-        DataFrame that hold categories or text. None: all features are numeric.
+    categorical_features : "auto", "from_dtype", mask, indices or names, default=None
+        Categorical features: two values differ by 1 if they are not equal. "auto": columns of at most two
+        values, of at most 10 whole numbers, such as genotypes, or of text. "from_dtype": the columns of a
+        DataFrame that hold categories or text. None: all features are numeric; a warning is issued if "auto"
+        would take all of them as categories. []: the same without it.
     metric : {"manhattan", "euclidean", "sqeuclidean"}, default="manhattan"
         Distance by which neighbors are found. With "sqeuclidean" the differences of the features in the sums
         are squared.
