@@ -215,6 +215,18 @@ _WEIGHTERS: Mapping[str, Method] = {
         " chance does not explain.",
         warm_up=(),
     ),
+    "high-relief-regressor": Method(
+        "HighReliefRegressor",
+        "methods.high_relief",
+        "HighRelief for a continuous target",
+        ("urbanowicz2018", "robnik2003"),
+        "HighRelief for regression",
+        "HighRelief for regression looks at every feature alone and at all pairs of features, with the target"
+        " in three classes of equal size, and, by RReliefF in rounds without the worst features, at larger"
+        " groups. It compares what it finds with what it finds under permuted targets, looks a second time"
+        " for what the first findings hide, and recommends the features that chance does not explain.",
+        warm_up=(),
+    ),
     "pair-scan": Method(
         "PairScan",
         "methods.pair_scan",

@@ -35,6 +35,7 @@ from highrelief import (
     FisherScore,
     GFlip,
     HighRelief,
+    HighReliefRegressor,
     HKNNClassifier,
     IRelief,
     IterativeElimination,
@@ -398,6 +399,7 @@ CLASSIFIERS = [HKNNClassifier(), HKNNClassifier(n_neighbors=3, alpha=0.01, scale
 FOR_NUMBERS = [
     RReliefF(),
     RReliefF(n_neighbors=3, neighbor_weights="uniform", metric="euclidean"),
+    HighReliefRegressor(random_state=0),
 ]
 #: Every public extractor, with parameters that run different code. One neighbor: some of scikit-learn's
 #: checks are on noise, in which LFE finds no direction, and says so, when it looks at more. Many for DANN:

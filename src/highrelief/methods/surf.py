@@ -108,9 +108,11 @@ class SURF(_RadiusWeighter):
 
     Parameters
     ----------
-    categorical_features : "from_dtype", mask, indices or names, default=None
-        Categorical features: two values differ by 1 if they are not equal. "from_dtype": the columns of a
-        DataFrame that hold categories or text. None: all features are numeric.
+    categorical_features : "auto", "from_dtype", mask, indices or names, default=None
+        Categorical features: two values differ by 1 if they are not equal. "auto": columns of at most two
+        values, of at most 10 whole numbers, such as genotypes, or of text. "from_dtype": the columns of a
+        DataFrame that hold categories or text. None: all features are numeric; a warning is issued if "auto"
+        would take all of them as categories. []: the same without it.
     class_weight : None, "balanced" or dict, default=None
         Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
         of a class, so that all C classes contribute equally. Radii do not depend on it.
@@ -184,9 +186,11 @@ class SURFStar(SURF):
 
     Parameters
     ----------
-    categorical_features : "from_dtype", mask, indices or names, default=None
-        Categorical features: two values differ by 1 if they are not equal. "from_dtype": the columns of a
-        DataFrame that hold categories or text. None: all features are numeric.
+    categorical_features : "auto", "from_dtype", mask, indices or names, default=None
+        Categorical features: two values differ by 1 if they are not equal. "auto": columns of at most two
+        values, of at most 10 whole numbers, such as genotypes, or of text. "from_dtype": the columns of a
+        DataFrame that hold categories or text. None: all features are numeric; a warning is issued if "auto"
+        would take all of them as categories. []: the same without it.
     class_weight : None, "balanced" or dict, default=None
         Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
         of a class, so that all C classes contribute equally. Radii do not depend on it.
@@ -265,9 +269,11 @@ class MultiSURF(_RadiusWeighter):
 
     Parameters
     ----------
-    categorical_features : "from_dtype", mask, indices or names, default=None
-        Categorical features: two values differ by 1 if they are not equal. "from_dtype": the columns of a
-        DataFrame that hold categories or text. None: all features are numeric.
+    categorical_features : "auto", "from_dtype", mask, indices or names, default=None
+        Categorical features: two values differ by 1 if they are not equal. "auto": columns of at most two
+        values, of at most 10 whole numbers, such as genotypes, or of text. "from_dtype": the columns of a
+        DataFrame that hold categories or text. None: all features are numeric; a warning is issued if "auto"
+        would take all of them as categories. []: the same without it.
     class_weight : None, "balanced" or dict, default=None
         Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
         of a class, so that all C classes contribute equally. Radii do not depend on it.
@@ -346,9 +352,11 @@ class MultiSURFStar(MultiSURF):
 
     Parameters
     ----------
-    categorical_features : "from_dtype", mask, indices or names, default=None
-        Categorical features: two values differ by 1 if they are not equal. "from_dtype": the columns of a
-        DataFrame that hold categories or text. None: all features are numeric.
+    categorical_features : "auto", "from_dtype", mask, indices or names, default=None
+        Categorical features: two values differ by 1 if they are not equal. "auto": columns of at most two
+        values, of at most 10 whole numbers, such as genotypes, or of text. "from_dtype": the columns of a
+        DataFrame that hold categories or text. None: all features are numeric; a warning is issued if "auto"
+        would take all of them as categories. []: the same without it.
     class_weight : None, "balanced" or dict, default=None
         Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
         of a class, so that all C classes contribute equally. Radii do not depend on it.
