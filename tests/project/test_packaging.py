@@ -320,7 +320,7 @@ def test_the_steps_to_add_a_method_lead_to_files():
     # What the steps tell a newcomer to call.
     folder = ROOT / "src" / "highrelief" / "base"
     base = (folder / "weighter.py").read_text() + (folder / "validation.py").read_text()
-    for name in ("_check_fit", "_engine", "_set_weights", "_check_parameters"):
+    for name in ("_check_fit", "_choose_engine", "_set_weights", "_check_parameters"):
         assert f"def {name}(" in base, name
 
 
