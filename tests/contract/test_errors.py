@@ -163,7 +163,12 @@ BAD_PARAMETERS = {
         "categorical_features": CATEGORICAL,
     },
     **{
-        each: {**SHARED, **BATCHES, "categorical_features": CATEGORICAL}
+        each: {
+            **SHARED,
+            **BATCHES,
+            "unpaired": choice(None, True, "both"),
+            "categorical_features": CATEGORICAL,
+        }
         for each in (SURF, SURFStar, MultiSURF, MultiSURFStar)
     },
     RReliefF: {

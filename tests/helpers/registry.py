@@ -136,6 +136,9 @@ class Family:
         )
 
 
+#: Variants of SURF and its family.
+BY_RADIUS: dict[str, dict[str, Any]] = {"": {}, "extended": {"unpaired": "extend"}}
+
 FAMILIES = [
     Family(
         Relief,
@@ -159,10 +162,10 @@ FAMILIES = [
         },
         nonnegative=False,
     ),
-    Family(SURF, {"": {}}, nonnegative=False, margins=False, within_radius=True),
-    Family(SURFStar, {"": {}}, nonnegative=False, margins=False, within_radius=True, far_counts=True),
-    Family(MultiSURF, {"": {}}, nonnegative=False, margins=False, within_radius=True),
-    Family(MultiSURFStar, {"": {}}, nonnegative=False, margins=False, within_radius=True, far_counts=True),
+    Family(SURF, BY_RADIUS, nonnegative=False, margins=False, within_radius=True),
+    Family(SURFStar, BY_RADIUS, nonnegative=False, margins=False, within_radius=True, far_counts=True),
+    Family(MultiSURF, BY_RADIUS, nonnegative=False, margins=False, within_radius=True),
+    Family(MultiSURFStar, BY_RADIUS, nonnegative=False, margins=False, within_radius=True, far_counts=True),
     Family(
         IRelief,
         {

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._engine.parameters import constraints, one_of
 from .._engine.radius import RadiusMargins, RadiusNeighborhoods
 from ..base.categorical import CategoricalFeaturesMixin
 from ..base.progress import watched, with_callbacks
@@ -21,10 +22,12 @@ class _RadiusWeighter(CategoricalFeaturesMixin, FeatureWeighter):
     """Base of the family: distances of all pairs, one or two radii, one sum over pairs."""
 
     _allows_missing = True
+    _constraints = constraints(unpaired=one_of("count", "extend"))
 
     def __init__(
         self,
         *,
+        unpaired: str = "count",
         categorical_features: Any = None,
         class_weight: Any = None,
         batch_neighbors: str = "within",
@@ -41,6 +44,7 @@ class _RadiusWeighter(CategoricalFeaturesMixin, FeatureWeighter):
             n_jobs=n_jobs,
             verbose=verbose,
         )
+        self.unpaired = unpaired
         self.categorical_features = categorical_features
         self.class_weight = class_weight
         self.batch_neighbors = batch_neighbors
@@ -85,7 +89,8 @@ class _RadiusWeighter(CategoricalFeaturesMixin, FeatureWeighter):
             pairs = engine.radius_neighborhoods()
             near, far = self._radii(pairs)
             progress.advance()
-            self._set_weights(self._weights(pairs.margins(near, far)))
+            margins = pairs.margins(near, far, extended=self.unpaired == "extend")
+            self._set_weights(self._weights(margins))
             progress.advance()
         self.execution_ = engine.execution() | {"distances": "stored" if pairs.stored else "recomputed"}
         return self
@@ -108,6 +113,11 @@ class SURF(_RadiusWeighter):
 
     Parameters
     ----------
+    unpaired : {"count", "extend"}, default="count"
+        What is done with a sample that has near hits but no near misses, or near misses but no near hits:
+        "count", as published, takes the mean that there is; "extend" extends its radius to the nearest hit
+        and the nearest miss. Where few features remain, as in :class:`IterativeElimination`, most samples
+        have no near miss, and "count" gives the features that separate the classes the lowest weights.
     categorical_features : "auto", "from_dtype", mask, indices or names, default=None
         Categorical features: two values differ by 1 if they are not equal. "auto": columns of at most two
         values, of at most 10 whole numbers, such as genotypes, or of text. "from_dtype": the columns of a
@@ -186,6 +196,11 @@ class SURFStar(SURF):
 
     Parameters
     ----------
+    unpaired : {"count", "extend"}, default="count"
+        What is done with a sample that has near hits but no near misses, or near misses but no near hits:
+        "count", as published, takes the mean that there is; "extend" extends its radius to the nearest hit
+        and the nearest miss. Where few features remain, as in :class:`IterativeElimination`, most samples
+        have no near miss, and "count" gives the features that separate the classes the lowest weights.
     categorical_features : "auto", "from_dtype", mask, indices or names, default=None
         Categorical features: two values differ by 1 if they are not equal. "auto": columns of at most two
         values, of at most 10 whole numbers, such as genotypes, or of text. "from_dtype": the columns of a
@@ -269,6 +284,11 @@ class MultiSURF(_RadiusWeighter):
 
     Parameters
     ----------
+    unpaired : {"count", "extend"}, default="count"
+        What is done with a sample that has near hits but no near misses, or near misses but no near hits:
+        "count", as published, takes the mean that there is; "extend" extends its radius to the nearest hit
+        and the nearest miss. Where few features remain, as in :class:`IterativeElimination`, most samples
+        have no near miss, and "count" gives the features that separate the classes the lowest weights.
     categorical_features : "auto", "from_dtype", mask, indices or names, default=None
         Categorical features: two values differ by 1 if they are not equal. "auto": columns of at most two
         values, of at most 10 whole numbers, such as genotypes, or of text. "from_dtype": the columns of a
@@ -352,6 +372,11 @@ class MultiSURFStar(MultiSURF):
 
     Parameters
     ----------
+    unpaired : {"count", "extend"}, default="count"
+        What is done with a sample that has near hits but no near misses, or near misses but no near hits:
+        "count", as published, takes the mean that there is; "extend" extends its radius to the nearest hit
+        and the nearest miss. Where few features remain, as in :class:`IterativeElimination`, most samples
+        have no near miss, and "count" gives the features that separate the classes the lowest weights.
     categorical_features : "auto", "from_dtype", mask, indices or names, default=None
         Categorical features: two values differ by 1 if they are not equal. "auto": columns of at most two
         values, of at most 10 whole numbers, such as genotypes, or of text. "from_dtype": the columns of a
