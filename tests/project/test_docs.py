@@ -1,6 +1,7 @@
 """The pages: every class has one with an example, and links lead to files. The examples run as doctests."""
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -134,3 +135,23 @@ def test_every_published_table_and_figure_is_on_the_pages_of_results():
             assert f"(reproduced/{module}.md#{each.name})" in overview
         for name, reason in paper.not_run.items():
             assert f"`{name}`: {reason}" in overview
+
+
+def test_words_to_avoid_are_found_in_prose_only(tmp_path):
+    words = runpy.run_path(str(ROOT / ".ci" / "words.py"))
+    page = tmp_path / "page.md"
+    page.write_text(
+        "It says so.\n\n`says` and\n```\nprint('says')\n```\nGroups act together, and act together.\n"
+        "The classes are told\napart; a colour.\n"
+    )
+    assert [(line, found) for line, found, _ in words["found_in"](page)] == [
+        (1, "says"),
+        (9, "colour"),
+        (7, "act together"),
+    ]
+    module = tmp_path / "module.py"
+    module.write_text('"""Say what is found."""\nx = "a whole number"  # nobody\nsays = "says"\n')
+    assert [(line, found) for line, found, _ in words["found_in"](module)] == [
+        (1, "Say"),
+        (2, "whole number"),
+    ]

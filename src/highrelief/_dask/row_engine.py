@@ -125,7 +125,7 @@ class _BlockPair:
     def directions(
         self, neighbors: BlockNeighbors, other_neighbors: BlockNeighbors | None
     ) -> Iterator[_DirectedNeighbors]:
-        """Yield the neighbors of the anchors of each block in the other: of lists, then ties these lack."""
+        """Yield the neighbors of the anchors of each block in the other: of lists, then ties beyond these."""
         for side, lists in enumerate(
             [neighbors] if other_neighbors is None else [neighbors, other_neighbors]
         ):
@@ -276,7 +276,7 @@ def _tied_of_pair(
     neighbors: BlockNeighbors,
     other_neighbors: BlockNeighbors | None,
 ) -> list[Neighbors]:
-    """Return the neighbors that truncated lists lack."""
+    """Return the neighbors missing from truncated lists."""
     return [tied for _, _, tied in tied_neighbors(block, other, spec, neighbors, other_neighbors)]
 
 

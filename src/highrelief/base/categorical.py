@@ -234,7 +234,7 @@ def refuse_text(X: Any, declared: Any, error: Exception) -> None:
         ):
             name = j if names is None else repr(str(names[j]))
             raise ValueError(
-                f"Column {name} of X holds text, and is not said to be categorical:"
+                f"Column {name} of X holds text, and is not declared as categorical:"
                 " categorical_features='from_dtype' takes all such columns of a DataFrame as categorical, or"
                 f" name them there. ({error})"
             ) from error

@@ -217,7 +217,7 @@ class ControlledSelection:
         found = f"{n_real:,} of {n_features:,} {are} kept at a {rate}."
         if not self._filtered:
             return found
-        return f"{found[:-1]}; {self.n_kept:,} of them say something of their own, and are written."
+        return f"{found[:-1]}; {self.n_kept:,} of them are not redundant, and are written."
 
     def write(self, path: Path, *, force: bool) -> Path:
         """Write the table with the features kept, and the statistics of all features to a second file."""

@@ -70,9 +70,9 @@ _TINY = np.finfo(np.float64).tiny
 
 
 class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
-    """HighRelief: one fit that finds features of any order, and says how many to keep.
+    """HighRelief: one fit that finds features of any order, and how many to keep.
 
-    A feature may tell about the class by itself, together with one other feature, or only within a larger
+    A feature may be informative by itself, together with one other feature, or only within a larger
     group, and a strong mechanism may hide a second one. Four components look for these; each turns into
     p-values by permuted labels, and the features that remain significant after correction are kept.
 

@@ -98,9 +98,9 @@ class PairScan(CategoricalFeaturesMixin, FeatureWeighter):
     :math:`x_j` has by itself, which is all there is if X has one feature. All weights are 0 if no class has
     two samples.
 
-    The interaction part is the interaction information of the pair. It measures how much more two features
-    tell together than one by one; it is no test: correlated features, and two strong main effects, change it
-    without any interaction.
+    The interaction part is the interaction information of the pair. It measures how much more informative
+    two features are together than one by one; it is no test: correlated features, and two strong main
+    effects, change it without any interaction.
 
     **Levels.** Declared categorical features, integers of at most 10 distinct values, and two numbers of any
     kind, are taken as they are. All other numbers are binned: with m of n observed values below and e equal
@@ -145,7 +145,7 @@ class PairScan(CategoricalFeaturesMixin, FeatureWeighter):
         The same.
     best_partner_ : array of shape (n_features,)
         Index of the partner with the largest z (of equal ones the lowest), -1 if no z is positive. A partner
-        of a feature that tells much by itself is chosen by chance: see ``interaction_``.
+        of a feature that is informative by itself is chosen by chance: see ``interaction_``.
     interaction_ : array of shape (n_features,)
         Largest z of the interaction part over all partners, or 0.
     interaction_partner_ : array of shape (n_features,)
@@ -309,7 +309,7 @@ def numbers_of_bins(n_bins: Any) -> tuple[int, ...]:
     whole = [isinstance(each, Integral) and not isinstance(each, (bool, np.bool_)) for each in several]
     if not several or not all(whole) or not all(2 <= each <= _MOST_BINS for each in several):
         raise ValueError(
-            f"n_bins={n_bins!r} must be a whole number from 2 to {_MOST_BINS}, or a sequence of such numbers."
+            f"n_bins={n_bins!r} must be an integer from 2 to {_MOST_BINS}, or a sequence of such numbers."
         )
     return tuple(int(each) for each in several)
 

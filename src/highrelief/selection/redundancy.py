@@ -353,8 +353,8 @@ class RedundancyFilter(CategoricalSingleFitWeighter):
     similarity : {"pearson", "spearman"}, default="pearson"
         The correlation of two numbers; Spearman's is 1 also where one is a bent, but rising or falling,
         function of the other. Of two categories, as the wrapped weighter's ``categorical_features`` has
-        them, it is Cramér's V; a number and a category are in no group together. Samples that lack one of
-        two values are left out for this pair.
+        them, it is Cramér's V; a number and a category are in no group together. Samples with one of the
+        two values missing are left out for this pair.
     linkage : {"complete", "average", "single"}, default="complete"
         What makes a group: every two of its features reach ``threshold``; or they do on average; or each is
         linked to the next, which may make long chains. With "complete" and "average" kept features of two
