@@ -5,8 +5,9 @@ entries here. This module is imported with the package, and so imports nothing l
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any, NamedTuple
 
 
@@ -346,6 +347,35 @@ OTHERS: Mapping[str, Method] = {
 ESTIMATORS: Mapping[str, Method] = {
     each.home: each for group in (METHODS, WRAPPERS, OTHERS) for each in group.values()
 }
+
+
+# Abilities
+
+
+def methods_with(ability: Callable[[Any], bool], *, among: Callable[[Any], bool] | None = None) -> list[str]:
+    """Return the names of the methods that have an ability with default parameters, for messages.
+
+    ``among``: a second condition, such as the kind of target.
+    """
+    return [
+        name
+        for name in METHODS
+        for estimator in [create(name)]
+        if ability(estimator) and (among is None or among(estimator))
+    ]
+
+
+def create(name: str) -> Any:
+    """Return the estimator of a method with default parameters."""
+    method, package = METHODS[name], import_module(__name__.rpartition(".")[0])
+    inside = [getattr(package, method.inside)()] if method.inside else []
+    return getattr(package, method.home)(*inside)
+
+
+def any_of(names: Sequence[str]) -> str:
+    """Return names as the end of a sentence: "a, b or c"."""
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 # References

@@ -47,12 +47,12 @@ class TestRank:
         out = tmp_path / "out"
         result = as_a_process("rank", table, "--target", "class", "--quiet", "--out", out, "--top", 3)
         assert (result.returncode, result.stderr) == (0, "")
-        from highrelief import IRelief
+        from highrelief import HighRelief
         from highrelief.io.reading import Source, read_table
         from highrelief.io.roles import Roles
 
         read = read_table(Source(table), Roles("class"))
-        weights = IRelief().fit(read.X, read.y).feature_weights_
+        weights = HighRelief(random_state=0).fit(read.X, read.y).feature_weights_
         header, *rows = rows_of(tmp_path / "out" / "ranking.csv")
         assert header == ["rank", "feature", "weight", "kept"]
         assert {row[1]: float(row[2]) for row in rows} == dict(zip(read.feature_names, weights, strict=True))
@@ -212,7 +212,7 @@ class TestRank:
     def test_long_work_shows_how_long_it_will_take(self, tmp_path):
         (tmp_path / "t.csv").write_text(table_text(300, 100))
         settings = [f"--set={each}" for each in ("max_iter=100", "tol=0", "sigma=0.5")]
-        ranked = ["rank", tmp_path / "t.csv", "-t", "class", *settings]
+        ranked = ["rank", tmp_path / "t.csv", "-t", "class", "-m", "irelief", *settings]
         shown = on_a_terminal("stderr", 100, *ranked, patience=0.0)
         assert "Weighing 100 features" in shown
         assert "left:" in shown
@@ -423,9 +423,10 @@ class TestUsage:
         ("arguments", "says"),
         [
             (["--method", "reliefff"], "There is no method 'reliefff'; did you mean relieff?"),
-            (["--set", "q=1"], "irelief has no parameter 'q'; it has sigma"),
+            (["--set", "q=1"], "high-relief has no parameter 'q'; it has level"),
+            (["-m", "irelief", "--set", "q=1"], "irelief has no parameter 'q'; it has sigma"),
             (["--set", "sigma"], "--set needs name=value, and got 'sigma'"),
-            (["--set", "sigma=-1"], "sigma=-1"),
+            (["-m", "irelief", "--set", "sigma=-1"], "sigma=-1"),
             (["--missing", "maybe"], "--missing is one of auto, keep, median"),
             (["--transpose"], "--transpose needs --labels FILE"),
             (["--sep", ""], "--sep cannot be ''"),
@@ -649,7 +650,7 @@ class TestBadInput:
         ids=lambda setting: setting[:9],
     )
     def test_odd_settings(self, table, setting):
-        result = highrelief("rank", table, "-t", "class", "-q", "--set", f"sigma={setting}")
+        result = highrelief("rank", table, "-t", "class", "-m", "irelief", "-q", "--set", f"sigma={setting}")
         refused(result, 2, "sigma")
 
     @pytest.mark.parametrize("force", [False, True])
@@ -772,7 +773,7 @@ main()
         assert "12 samples and 1 feature\n" in result.stderr
 
     def test_a_number_that_is_too_large_for_a_float(self, table):
-        result = highrelief("rank", table, "-t", "class", "-q", "--set", f"sigma={10**400}")
+        result = highrelief("rank", table, "-t", "class", "-m", "irelief", "-q", "--set", f"sigma={10**400}")
         refused(result, 2, "sigma=1000", "must be a finite number > 0")
 
     @pytest.mark.parametrize("there", [False, True])
@@ -813,7 +814,8 @@ main()
         path = tmp_path / "large.csv"
         path.write_text(table_text(600, 500))
         endless = [f"--set={setting}" for setting in ("max_iter=1000000", "tol=0", "sigma=0.5")]
-        with started("rank", path, "-t", "class", "--out", tmp_path / "out", *endless) as process:
+        options = ("-t", "class", "-m", "irelief", "--out", tmp_path / "out", *endless)
+        with started("rank", path, *options) as process:
             assert "600 samples" in process.stderr.readline()
             time.sleep(1.0)
             process.send_signal(signal.SIGINT)

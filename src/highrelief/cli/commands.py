@@ -59,8 +59,8 @@ def common(
 @app.command()
 @with_request(
     "data target method settings batch batch_neighbors max_redundancy top out repeat resamples interactions"
-    " groups no_report seed jobs labels transpose identifiers drop separator decimal encoding missing"
-    " missing_values default_missing categorical force quiet debug",
+    " groups no_report seed jobs labels transpose identifiers drop drop_text genotypes categorical separator"
+    " decimal encoding missing missing_values default_missing force quiet debug",
     optional="data target",
 )
 def rank(
@@ -120,8 +120,8 @@ def rank(
 @app.command()
 @with_request(
     "data target out top control level by permutations groups method settings max_redundancy batch"
-    " batch_neighbors seed jobs labels transpose identifiers drop separator decimal encoding missing"
-    " missing_values default_missing categorical force quiet debug"
+    " batch_neighbors seed jobs labels transpose identifiers drop drop_text genotypes categorical separator"
+    " decimal encoding missing missing_values default_missing force quiet debug"
 )
 def select(
     context: typer.Context,
@@ -207,7 +207,8 @@ def select(
 @app.command()
 @with_request(
     "data target methods groups batch batch_neighbors folds inner_folds out no_report seed jobs labels"
-    " transpose identifiers drop separator decimal encoding missing_values default_missing force quiet debug"
+    " transpose identifiers drop drop_text genotypes separator decimal encoding missing_values"
+    " default_missing force quiet debug"
 )
 def compare(
     context: typer.Context,

@@ -52,6 +52,10 @@ def _tab_separator(separator: str | None) -> str | None:
     return "\t" if separator in ("\\t", "tab") else separator
 
 
+#: The method that is chosen by the target.
+AUTO = "auto"
+
+
 @dataclass(frozen=True)
 class Request:
     """The options that a ranking depends on: a table, a method and their settings.
@@ -80,8 +84,14 @@ class Request:
         ),
     ]
     method: Annotated[
-        str, typer.Option("--method", "-m", help="Method; `highrelief methods` lists them.")
-    ] = "irelief"
+        str,
+        typer.Option(
+            "--method",
+            "-m",
+            help="Method; `highrelief methods` lists them. auto is high-relief for classes, or relieff with"
+            " --control, and rrelieff for a continuous target.",
+        ),
+    ] = AUTO
     settings: Annotated[
         Mapping[str, Any],
         list[str],
@@ -106,6 +116,16 @@ class Request:
     drop: Annotated[
         tuple[str, ...], list[str], typer.Option(help="Column to leave out; can be repeated.")
     ] = ()
+    drop_text: Annotated[
+        bool,
+        typer.Option("--drop-text", help="Leave out text columns that the method does not support."),
+    ] = False
+    genotypes: Annotated[
+        bool,
+        typer.Option(
+            "--genotypes", help="Count the minor alleles of genotypes written as AG, A/G, A|G or 0/1."
+        ),
+    ] = False
     separator: Annotated[
         str | None,
         typer.Option("--sep", callback=_tab_separator, help="Field separator (default: detected)."),

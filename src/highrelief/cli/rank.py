@@ -23,12 +23,14 @@ from ..inspection.report.inputs import about_software, json_value
 from ..io.cells import TableError, counted, quoted
 from ..io.roles import LabeledTable
 from .errors import RunError, UsageError, distinct_messages, on_one_line
-from .options import Request
+from .options import AUTO, Request
 from .output import REPORT, csv_text, json_text, write_folder, write_text
 from .request import (
     check_batches,
     create_weighter,
     data_record,
+    default_method,
+    prepare,
     read_for,
     request_from,
     resolve,
@@ -242,18 +244,23 @@ def rank(
     features to select with --max-redundancy.
     """
     source = source_of(request, folder)
-    estimator = create_weighter(request.method, request.settings, seed=request.seed, n_jobs=n_jobs)
-    check_batches(request.method, estimator, request.batch)
-    estimator = estimator if wrap is None else wrap(estimator)
-    estimator = with_redundancy_filter(estimator, request.max_redundancy)
-    request = resolve(request, estimator)
+    auto = request.method == AUTO
+    if not auto:  # invalid settings are found before a large table is read
+        request, estimator = _configure(request, n_jobs, wrap)
     started, begin = datetime.now(UTC), time.perf_counter()
     with listener.step("Reading the table"):
-        as_read, table = read_for(estimator, request, source)
+        as_read = read_for(request, source, None if auto else estimator)
+        if auto:
+            method = default_method(continuous_target=as_read.continuous_target, controlled=wrap is not None)
+            request, estimator = _configure(replace(request, method=method), n_jobs, wrap)
+        table = prepare(as_read, request)
     if digest is not None and dict(digest) != table.digest:
         raise TableError("The data is not what it was in the run to repeat: its SHA-256 differs.")
     read = time.perf_counter()
     listener.table(table)
+    if auto:
+        kind = "a continuous target" if table.continuous_target else "class labels"
+        listener.note(f"- Method: {request.method}, the default for {kind}.")
     if n_best is not None and request.max_redundancy is not None:
         estimator.set_params(n_features_to_select=min(n_best, len(table.feature_names)))
     with listener.step(f"Weighing {counted(len(table.feature_names), 'feature')}"):
@@ -263,6 +270,17 @@ def rank(
         listener.note(f"- {each}")
     seconds = {"reading": round(read - begin, 3), "fitting": round(time.perf_counter() - read, 3)}
     return Ranking(request, as_read, table, estimator, messages, started, seconds)
+
+
+def _configure(
+    request: Request, n_jobs: int | None, wrap: Callable[[Any], Any] | None
+) -> tuple[Request, Any]:
+    """Return the request with automatic options set, and its estimator."""
+    estimator = create_weighter(request.method, request.settings, seed=request.seed, n_jobs=n_jobs)
+    check_batches(request.method, estimator, request.batch)
+    estimator = estimator if wrap is None else wrap(estimator)
+    estimator = with_redundancy_filter(estimator, request.max_redundancy)
+    return resolve(request, estimator), estimator
 
 
 def fit_to_table(
