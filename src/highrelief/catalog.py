@@ -331,6 +331,16 @@ def _with_cross_validated_width(name: str, chosen: str) -> Method:
 #: What ranks features, by the name that the command has for it.
 METHODS: Mapping[str, Method] = {
     **_WEIGHTERS,
+    "turf": Method(
+        "IterativeElimination",
+        "selection.elimination",
+        "TuRF: ReliefF, the worst features dropped round by round",
+        ("moore2007", *_WEIGHTERS["relieff"].references),
+        f"{WRAPPERS['IterativeElimination'].title} {_WEIGHTERS['relieff'].title}",
+        f"{_WEIGHTERS['relieff'].words} {WRAPPERS['IterativeElimination'].words}",
+        warm_up=(),
+        inside="ReliefF",
+    ),
     "irelief-cv": _with_cross_validated_width("irelief", "the kernel width"),
     "logo-cv": _with_cross_validated_width("logo", "kernel width and penalty"),
     "im4e-cv": _with_cross_validated_width("im4e", "the kernel width"),
@@ -388,6 +398,18 @@ def references() -> dict[str, str]:
 
     text = files(__package__).joinpath("references.bib").read_text(encoding="utf-8")
     return {re.split("[{,]", entry, maxsplit=2)[1]: entry for entry in text.strip().split("\n\n")}
+
+
+def software_citation() -> str:
+    """Return the BibTeX entry of this package, as CITATION.cff has it."""
+    version = import_module(__name__.rpartition(".")[0]).__version__
+    return (
+        "@software{highrelief,\n"
+        "  author  = {{The highrelief developers}},\n"
+        "  title   = {highrelief},\n"
+        f"  version = {{{version}}},\n"
+        "}"
+    )
 
 
 def address(key: str) -> str | None:

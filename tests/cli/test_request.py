@@ -113,7 +113,7 @@ class TestWords:
     def test_are_an_error_otherwise_that_names_the_options(self, patients):
         with pytest.raises(TableError, match="'town' contains text, which fisher does not support") as error:
             rank(asked(patients, method="fisher"))
-        for option in ("--method relieff, ", " high-relief ", "--genotypes ", "--drop-text "):
+        for option in ("--method relieff, ", " high-relief, ", "--genotypes ", "--drop-text "):
             assert option in str(error.value)
         assert "rrelieff" not in str(error.value)
         found = rank(asked(patients, method="fisher", drop_text=True))
@@ -142,7 +142,7 @@ class TestWords:
         original = {row[0]: row for row in rows_of(patients)[1:]}
         write_selection(found, 2, tmp_path / "best.csv", force=False)
         header, *rows = rows_of(tmp_path / "best.csv")
-        assert header == ["sample", "diagnosis", "town", "stage"]
+        assert header == ["who", "diagnosis", "town", "stage"]
         for sample, diagnosis, town, stage in rows:
             of_sample = [each.replace("NA", "") for each in original[sample]]
             assert [diagnosis, town, stage] == [of_sample[1], of_sample[3], of_sample[5]]

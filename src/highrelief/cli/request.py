@@ -15,6 +15,7 @@ from ..base.selector import takes_categories, takes_continuous_target, takes_mis
 from ..catalog import any_of, methods_with
 from ..inspection.report.inputs import about_software
 from ..io.cells import ContinuousTargetError, NoNumbersError, TableError, quoted, quoted_list
+from ..io.files import STANDARD_INPUT
 from ..io.genotypes import count_alleles
 from ..io.imputation import RULES, drop_empty_features, impute, missing_mask, missing_summary
 from ..io.reading import Source, read_table
@@ -98,6 +99,8 @@ def source_of(request: Request, folder: Path | None = None) -> Source:
         raise UsageError(
             "--transpose needs --labels FILE: a table of features as rows has no column of classes."
         )
+    if request.data == request.labels == str(STANDARD_INPUT):
+        raise UsageError("DATA and --labels cannot both be -, the standard input.")
     separator = request.separator
     # Surrogates may come from JSON, or from arguments that are not UTF-8.
     if separator is not None and (not separator or re.search('["\r\n\0\ud800-\udfff]', separator)):

@@ -168,6 +168,8 @@ class LabeledTable:
     categories: frozenset[str] = frozenset()
     #: Text columns that were left out.
     dropped_columns: tuple[str, ...] = ()
+    #: The columns that identify the samples, by name; the first has ``sample_names``.
+    identifiers: Mapping[str, list[str]] = field(default_factory=dict)
     #: Number of minor alleles of each level, by the names of the features that are genotypes.
     genotypes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     #: SHA-256 of the files, by name.
@@ -257,7 +259,14 @@ class _TableBuilder:
             y = class_labels([each for each in classes if each is not None], roles.target)
         else:
             y = target_values[rows]
-        sample_names = self._sample_names([*id_columns, *detected_ids], rows)
+        identifiers = {
+            self._names[index]: self._kept_names(self._cells.labels(index), rows)
+            for index in dict.fromkeys([*id_columns, *detected_ids])
+        }
+        row_names = self._cells.row_names
+        sample_names = None if row_names is None else self._kept_names(row_names, rows)
+        if identifiers:
+            sample_names = next(iter(identifiers.values()))
         X, features = self._features([index for index in rest if index not in detected_ids], rows)
         return LabeledTable(
             X,
@@ -270,6 +279,7 @@ class _TableBuilder:
             levels=self._level_names,
             categories=self._categories,
             dropped_columns=tuple(self._dropped_columns),
+            identifiers=identifiers,
             genotypes=self._genotypes,
         )
 
@@ -516,9 +526,9 @@ class _TableBuilder:
                 f" {self._cells.row_name(rows[row])}."
             )
 
-    def _sample_names(self, id_columns: Sequence[int], rows: NDArray[np.bool_]) -> list[str] | None:
-        names = self._cells.labels(id_columns[0]) if id_columns else self._cells.row_names
-        return None if names is None else [name or "" for name, row in zip(names, rows, strict=True) if row]
+    @staticmethod
+    def _kept_names(names: Sequence[str | None], rows: NDArray[np.bool_]) -> list[str]:
+        return [name or "" for name, row in zip(names, rows, strict=True) if row]
 
 
 def is_unique_key(words: Sequence[str | None]) -> bool:
