@@ -317,7 +317,7 @@ main()
 """
     result = command("warmup", code=code)
     assert result.returncode == 1
-    assert "pip install 'highrelief[report]'" in result.stderr
+    assert "pip install 'highrelief[cli]'" in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
 

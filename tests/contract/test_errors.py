@@ -315,7 +315,7 @@ BAD_PARAMETERS = {
     ErrorControlledSelector: {
         **{name: values for name, values in SHARED.items() if name != "scale"},
         **RANDOM,
-        "estimator": ["relieff", ReliefF, None, 3],
+        "estimator": ["relieff", ReliefF, 3],
         "method": choice(None, True, "permutations"),
         "control": choice(None, True, "fdp"),
         "level": [0, 0.0, 1, 1.0, -0.1, 2, np.nan, "10%", True, None],

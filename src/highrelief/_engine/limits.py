@@ -210,6 +210,8 @@ class Limits:
     sniffed_bytes: int = 2**22
     #: Seconds of work before the terminal shows progress.
     progress_delay: float = 2.0
+    #: Seconds of compiling before it is announced.
+    compilation_delay: float = 1.0
     #: Seconds that a report may spend on interactions, unless the user requested them.
     interaction_seconds: float = 10.0
     #: Maximum number of features in a page: about 10 MB, with quick searching and sorting.

@@ -672,8 +672,11 @@ class ValidationMixin(FittedViewMixin):
         batches: ArrayLike | None = None,
     ) -> TrainingData:
         """Validate the input of ``fit`` and the parameters; set ``classes_`` and the scaling."""
+        from .selector import suggest_alternatives  # noqa: PLC0415  it imports this module
+
         self._reset()
-        samples = self._validate_samples(X, y, reset=True)
+        with suggest_alternatives(self, X):
+            samples = self._validate_samples(X, y, reset=True)
         sample_weight, included = checked_sample_weight(sample_weight, samples.X, self._largest_weight)
         self._check_parameters(int(included.sum()))
         if not included.all():

@@ -88,7 +88,16 @@ class FeatureWeighter(ValidationMixin, WeightSelector):
 
     def _check_data(self, data: TrainingData) -> None:
         unweighted = data.sample_weight is None or data.sample_weight.max() <= 1.0
-        if self._needs_hits and np.bincount(data.codes).max() < 2 and unweighted:
+        counts = np.bincount(data.codes)
+        if self._needs_hits and unweighted and 1 in counts and counts.max() > 1:
+            single = [repr(plain(each)) for each in self.classes_[counts == 1]]
+            listed = f"{', '.join(single[:3])}{', …' if len(single) > 3 else ''}"
+            warn_user(
+                f"y has {len(single)} of {counts.size} classes with one sample ({listed}): without a hit,"
+                f" {type(self).__name__} uses it only as a miss of other samples.",
+                UserWarning,
+            )
+        if self._needs_hits and counts.max() < 2 and unweighted:
             warn_user(
                 f"No class in y has two samples: without hits {type(self).__name__} gives every feature the"
                 " weight 0.",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.compilation import clock, compilation_seconds
 from ..base.meta import fit_inside
 from ..base.selector import categories_parameter
 from ..datasets import make_fermat_spiral
@@ -23,12 +23,14 @@ from ..inspection.report.inputs import about_software, json_value
 from ..io.cells import TableError, counted, quoted
 from ..io.roles import LabeledTable
 from .errors import RunError, UsageError, distinct_messages, on_one_line
-from .options import Request
+from .options import AUTO, Request
 from .output import REPORT, csv_text, json_text, write_folder, write_text
 from .request import (
     check_batches,
     create_weighter,
     data_record,
+    default_method,
+    prepare,
     read_for,
     request_from,
     resolve,
@@ -175,7 +177,7 @@ class Ranking:
     #: Warnings of the fit.
     warnings: list[str]
     started: datetime
-    #: Time of reading and fitting.
+    #: Time of reading, of fitting, and of compiling if kernels were compiled.
     seconds: dict[str, float]
 
     @property
@@ -234,35 +236,54 @@ def rank(
     wrap: Callable[[Any], Any] | None = None,
     listener: Listener = SILENT,
     n_best: int | None = None,
+    doing: str = "",
 ) -> Ranking:
     """Read the table and fit the method.
 
     ``folder`` is searched for files that were moved. ``digest`` has the SHA-256 that the files must have.
     ``wrap`` puts the weighter into another estimator, whose ``fit`` takes groups. ``n_best`` is the number of
-    features to select with --max-redundancy.
+    features to select with --max-redundancy. ``doing`` completes the description of the fit.
     """
     source = source_of(request, folder)
-    estimator = create_weighter(request.method, request.settings, seed=request.seed, n_jobs=n_jobs)
-    check_batches(request.method, estimator, request.batch)
-    estimator = estimator if wrap is None else wrap(estimator)
-    estimator = with_redundancy_filter(estimator, request.max_redundancy)
-    request = resolve(request, estimator)
-    started, begin = datetime.now(UTC), time.perf_counter()
+    auto = request.method == AUTO
+    if not auto:  # invalid settings are found before a large table is read
+        request, estimator = _configure(request, n_jobs, wrap)
+    started, begin, compiled = datetime.now(UTC), clock(), compilation_seconds()
     with listener.step("Reading the table"):
-        as_read, table = read_for(estimator, request, source)
+        as_read = read_for(request, source, None if auto else estimator)
+        if auto:
+            method = default_method(continuous_target=as_read.continuous_target, controlled=wrap is not None)
+            request, estimator = _configure(replace(request, method=method), n_jobs, wrap)
+        table = prepare(as_read, request)
     if digest is not None and dict(digest) != table.digest:
         raise TableError("The data is not what it was in the run to repeat: its SHA-256 differs.")
-    read = time.perf_counter()
+    read = clock()
     listener.table(table)
+    if auto:
+        kind = "a continuous target" if table.continuous_target else "class labels"
+        listener.note(f"- Method: {request.method}, the default for {kind}.")
     if n_best is not None and request.max_redundancy is not None:
         estimator.set_params(n_features_to_select=min(n_best, len(table.feature_names)))
-    with listener.step(f"Weighing {counted(len(table.feature_names), 'feature')}"):
+    with listener.step(f"Weighing {counted(len(table.feature_names), 'feature')}{doing}"):
         groups = None if wrap is None else table.groups
         messages = fit_to_table(estimator, table, request.settings, groups)
     for each in messages:
         listener.note(f"- {each}")
-    seconds = {"reading": round(read - begin, 3), "fitting": round(time.perf_counter() - read, 3)}
+    seconds = {"reading": round(read - begin, 3), "fitting": round(clock() - read, 3)}
+    if compilation_seconds() > compiled:
+        seconds["compiling"] = round(compilation_seconds() - compiled, 3)
     return Ranking(request, as_read, table, estimator, messages, started, seconds)
+
+
+def _configure(
+    request: Request, n_jobs: int | None, wrap: Callable[[Any], Any] | None
+) -> tuple[Request, Any]:
+    """Return the request with automatic options set, and its estimator."""
+    estimator = create_weighter(request.method, request.settings, seed=request.seed, n_jobs=n_jobs)
+    check_batches(request.method, estimator, request.batch)
+    estimator = estimator if wrap is None else wrap(estimator)
+    estimator = with_redundancy_filter(estimator, request.max_redundancy)
+    return resolve(request, estimator), estimator
 
 
 def fit_to_table(
