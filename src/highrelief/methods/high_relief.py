@@ -533,7 +533,7 @@ class _Search:
         scanned = np.sort(best_first(weights[0], self.n_scanned))
         first = self._scan_evidence(table.y, table.batches, scanned)
         largest = np.nanmax(weights, axis=0)
-        local = _tail_evidence(largest, np.array([np.nanmax(each, axis=0) for each in null]))
+        local = tail_evidence(largest, np.array([np.nanmax(each, axis=0) for each in null]))
         evidence = np.column_stack([first.evidence, local])
         refuted = self._refuted(evidence, spread=float(np.mean([each[0].std() for each in null])))
         counted = evidence.copy()
@@ -600,7 +600,7 @@ class _Search:
         self.advance()
         more_partners = max(n_features - 1, 1) / max(self.n_null - 1, 1)
         evidence = [
-            _tail_evidence(
+            tail_evidence(
                 _normal_evidence(statistics[:, which]),
                 _normal_evidence(null[..., which]),
                 prior=_PRIOR,
@@ -792,23 +792,34 @@ def _normal_evidence(z: NDArray[np.float64]) -> NDArray[np.float64]:
     return -log_ndtr(-z)
 
 
-def _tail_evidence(
-    values: NDArray[np.float64], null: NDArray[np.float64], *, prior: float = 0.0, n_times: float = 1.0
+def tail_evidence(
+    values: NDArray[np.float64],
+    null: NDArray[np.float64],
+    *,
+    prior: float = 0.0,
+    n_times: float = 1.0,
+    n_tail: int | None = None,
 ) -> NDArray[np.float64]:
     """Return -log p of values under a null distribution, of which a sample is given.
 
-    Beyond the upper fifth of the sample the distribution is exponential; ``prior`` observations of rate 1 are
-    added to those of its tail. ``n_times``: the value is a maximum over so many times as many as the null.
+    Beyond the largest ``n_tail`` values of the sample, by default the upper fifth, the distribution is
+    exponential; ``prior`` observations of rate 1 are added to those of its tail. If ``n_tail`` is given, the
+    uncertainty of the rate counts: an exponential value in units of the mean of m others has the distribution
+    F(2, 2m). ``n_times``: the value is a maximum over so many times as many as the null.
     """
     null = np.sort(null, axis=None)
     n = null.size
-    n_tail = max(int(_TAIL * n), 1)
+    rate_is_known = n_tail is None
+    n_tail = max(int(_TAIL * n), 1) if n_tail is None else n_tail
     start = null[-n_tail - 1] if n > n_tail else null[0]
     excess = float((null[-n_tail:] - start).sum())
     rate = (n_tail + prior) / max(excess + prior, np.finfo(np.float64).tiny)
     as_large = n - np.searchsorted(null, values, side="left")
     in_body = np.log((1.0 + as_large) / (1.0 + n))
-    in_tail = np.log((1.0 + n_tail) / (1.0 + n)) - rate * np.maximum(values - start, 0.0)
+    beyond = rate * np.maximum(values - start, 0.0)
+    if not rate_is_known:
+        beyond = n_tail * np.log1p(beyond / n_tail)
+    in_tail = np.log((1.0 + n_tail) / (1.0 + n)) - beyond
     log_p = np.where(values > start, in_tail, in_body)
     if n_times == 1.0:
         return -log_p
