@@ -62,7 +62,7 @@ def main() -> None:
         run(python, "-c", USE, cwd=folder)
         run(python, "-c", WITHOUT_EXTRAS, cwd=folder)
         ended = run(python.parent / "highrelief", "demo", cwd=folder, expected=1)
-        if "pip install 'highrelief[report]'" not in ended or "Traceback" in ended:
+        if "pip install 'highrelief[cli]'" not in ended or "Traceback" in ended:
             sys.exit(f"Without its extra the command says: {ended}")
         program = unpacked / "tests" / "project" / "typed_program.py"
         run(python, program, cwd=folder)

@@ -5,8 +5,9 @@ entries here. This module is imported with the package, and so imports nothing l
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any, NamedTuple
 
 
@@ -215,6 +216,18 @@ _WEIGHTERS: Mapping[str, Method] = {
         " chance does not explain.",
         warm_up=(),
     ),
+    "high-relief-regressor": Method(
+        "HighReliefRegressor",
+        "methods.high_relief",
+        "HighRelief for a continuous target",
+        ("urbanowicz2018", "robnik2003"),
+        "HighRelief for regression",
+        "HighRelief for regression looks at every feature alone and at all pairs of features, with the target"
+        " in three classes of equal size, and, by RReliefF in rounds without the worst features, at larger"
+        " groups. It compares what it finds with what it finds under permuted targets, looks a second time"
+        " for what the first findings hide, and recommends the features that chance does not explain.",
+        warm_up=(),
+    ),
     "pair-scan": Method(
         "PairScan",
         "methods.pair_scan",
@@ -330,6 +343,16 @@ def _with_cross_validated_width(name: str, chosen: str) -> Method:
 #: What ranks features, by the name that the command has for it.
 METHODS: Mapping[str, Method] = {
     **_WEIGHTERS,
+    "turf": Method(
+        "IterativeElimination",
+        "selection.elimination",
+        "TuRF: ReliefF, the worst features dropped round by round",
+        ("moore2007", *_WEIGHTERS["relieff"].references),
+        f"{WRAPPERS['IterativeElimination'].title} {_WEIGHTERS['relieff'].title}",
+        f"{_WEIGHTERS['relieff'].words} {WRAPPERS['IterativeElimination'].words}",
+        warm_up=(),
+        inside="ReliefF",
+    ),
     "irelief-cv": _with_cross_validated_width("irelief", "the kernel width"),
     "logo-cv": _with_cross_validated_width("logo", "kernel width and penalty"),
     "im4e-cv": _with_cross_validated_width("im4e", "the kernel width"),
@@ -348,6 +371,35 @@ ESTIMATORS: Mapping[str, Method] = {
 }
 
 
+# Abilities
+
+
+def methods_with(ability: Callable[[Any], bool], *, among: Callable[[Any], bool] | None = None) -> list[str]:
+    """Return the names of the methods that have an ability with default parameters, for messages.
+
+    ``among``: a second condition, such as the kind of target.
+    """
+    return [
+        name
+        for name in METHODS
+        for estimator in [create(name)]
+        if ability(estimator) and (among is None or among(estimator))
+    ]
+
+
+def create(name: str) -> Any:
+    """Return the estimator of a method with default parameters."""
+    method, package = METHODS[name], import_module(__name__.rpartition(".")[0])
+    inside = [getattr(package, method.inside)()] if method.inside else []
+    return getattr(package, method.home)(*inside)
+
+
+def any_of(names: Sequence[str]) -> str:
+    """Return names as the end of a sentence: "a, b or c"."""
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
+
+
 # References
 
 
@@ -358,6 +410,18 @@ def references() -> dict[str, str]:
 
     text = files(__package__).joinpath("references.bib").read_text(encoding="utf-8")
     return {re.split("[{,]", entry, maxsplit=2)[1]: entry for entry in text.strip().split("\n\n")}
+
+
+def software_citation() -> str:
+    """Return the BibTeX entry of this package, as CITATION.cff has it."""
+    version = import_module(__name__.rpartition(".")[0]).__version__
+    return (
+        "@software{highrelief,\n"
+        "  author  = {{The highrelief developers}},\n"
+        "  title   = {highrelief},\n"
+        f"  version = {{{version}}},\n"
+        "}"
+    )
 
 
 def address(key: str) -> str | None:

@@ -33,6 +33,7 @@ from ._engine.scaling import MissingMask, Scaling
 from ._engine.soft import LocalPairwiseDistances, SoftNeighborhoods, inverse_width
 from ._kernels.cache import kernel_folder
 from ._kernels.jit import ALL_KERNELS
+from .base.compilation import observing_compilation
 from .catalog import ESTIMATORS
 
 #: Working memory in MB: with and without room for the distances of a small table.
@@ -88,9 +89,10 @@ def warm_up(report: Callable[[Step, int, int], object] = lambda step, done, tota
     begin = time.perf_counter()
     compiled, found = _counts()
     steps = list(_steps())
-    for done, step in enumerate(steps):
-        report(step, done, len(steps))
-        _run(step)
+    with observing_compilation(lambda compiling: None):  # ``report`` tells the user
+        for done, step in enumerate(steps):
+            report(step, done, len(steps))
+            _run(step)
     compiled_after, found_after = _counts()
     return WarmUp(
         sorted(compiled_after - compiled),
@@ -166,7 +168,7 @@ def _use(estimator: Any, X: NDArray[Any], y: NDArray[np.int64]) -> None:
 
 def _use_labelings(weighter: Any, X: NDArray[Any], y: NDArray[np.int64]) -> None:
     """Run the kernels of permuted labels."""
-    engine = weighter._engine(weighter._check_fit(X, y))
+    engine = weighter._choose_engine(weighter._check_fit(X, y))
     for among in (Neighborhood(1, weighter.metric), Neighborhood(2, weighter.metric, rank_decay=1.0)):
         for dtype in (np.float32, np.float64):
             engine.relabeled(among).mean_margins(np.stack([y, y[::-1]]), dtype)

@@ -2,6 +2,7 @@
 
 import errno
 import gzip
+import io
 import json
 import os
 import pathlib
@@ -47,12 +48,12 @@ class TestRank:
         out = tmp_path / "out"
         result = as_a_process("rank", table, "--target", "class", "--quiet", "--out", out, "--top", 3)
         assert (result.returncode, result.stderr) == (0, "")
-        from highrelief import IRelief
+        from highrelief import HighRelief
         from highrelief.io.reading import Source, read_table
         from highrelief.io.roles import Roles
 
         read = read_table(Source(table), Roles("class"))
-        weights = IRelief().fit(read.X, read.y).feature_weights_
+        weights = HighRelief(random_state=0).fit(read.X, read.y).feature_weights_
         header, *rows = rows_of(tmp_path / "out" / "ranking.csv")
         assert header == ["rank", "feature", "weight", "kept"]
         assert {row[1]: float(row[2]) for row in rows} == dict(zip(read.feature_names, weights, strict=True))
@@ -212,7 +213,7 @@ class TestRank:
     def test_long_work_shows_how_long_it_will_take(self, tmp_path):
         (tmp_path / "t.csv").write_text(table_text(300, 100))
         settings = [f"--set={each}" for each in ("max_iter=100", "tol=0", "sigma=0.5")]
-        ranked = ["rank", tmp_path / "t.csv", "-t", "class", *settings]
+        ranked = ["rank", tmp_path / "t.csv", "-t", "class", "-m", "irelief", *settings]
         shown = on_a_terminal("stderr", 100, *ranked, patience=0.0)
         assert "Weighing 100 features" in shown
         assert "left:" in shown
@@ -290,6 +291,52 @@ class TestRank:
         )  # fmt: skip
         assert result.returncode == 0, result.stderr
         assert rb"gr\xf6\xdfe" in result.stdout
+
+
+class TestInput:
+    def test_the_standard_input(self, table, monkeypatch):
+        named = highrelief("rank", table, "-t", "class", "-m", "fisher")
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(table.read_bytes())))
+        piped = highrelief("rank", "-", "-t", "class", "-m", "fisher")
+        assert piped.returncode == 0, piped.stderr
+        assert piped.stdout == named.stdout
+
+    def test_the_standard_input_of_a_binary_format(self, table, monkeypatch, tmp_path):
+        pl.read_csv(table).write_parquet(tmp_path / "t.parquet")
+        named = highrelief("rank", table, "-t", "class", "-m", "fisher")
+        content = (tmp_path / "t.parquet").read_bytes()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        assert highrelief("rank", "-", "-t", "class", "-m", "fisher").stdout == named.stdout
+
+    def test_the_standard_input_is_read_once(self, tmp_path):
+        result = highrelief("rank", "-", "-t", "class", "--labels", "-")
+        refused(result, 2, "DATA and --labels cannot both be -")
+
+    @pytest.mark.parametrize("kind", ["parquet", "ipc"])
+    def test_a_wrong_ending(self, table, tmp_path, kind):
+        wrong = tmp_path / "wrong.csv"
+        getattr(pl.read_csv(table), f"write_{kind}")(wrong)
+        result = highrelief("rank", wrong, "-t", "class", "-m", "fisher")
+        assert result.returncode == 0, result.stderr
+        format_name = {"parquet": "Parquet", "ipc": "Feather"}[kind]
+        assert f"Read as {format_name}, which wrong.csv is by its content." in result.stderr
+        assert result.stdout == highrelief("rank", table, "-t", "class", "-m", "fisher").stdout
+
+    def test_a_forgotten_transpose(self, tmp_path):
+        rng = np.random.default_rng(0)
+        samples = [f"s{i}" for i in range(8)]
+        lines = ["\t".join(["gene", *samples])]
+        lines += ["\t".join([f"gene{j}", *map(str, rng.normal(size=8).round(3))]) for j in range(60)]
+        genes, labels = tmp_path / "genes.tsv", tmp_path / "labels.csv"
+        genes.write_text("\n".join(lines) + "\n")
+        rows = [f"{name},{'ab'[i % 2]}" for i, name in enumerate(samples)]
+        labels.write_text("\n".join(["sample,class", *rows]) + "\n")
+        result = highrelief("rank", genes, "-t", "class", "--labels", labels)
+        refused(result, 1, "The samples of labels.csv are columns of genes.tsv, not rows: use --transpose.")
+        refused(highrelief("rank", genes, "-t", "class"), 1, "if these are features, use --transpose and")
+        refused(highrelief("rank", genes, "-t", "gene7"), 1, "'gene7' is a row of genes.tsv, not a column")
+        turned = highrelief("rank", genes, "-t", "class", "--labels", labels, "--transpose", "-m", "fisher")
+        assert turned.returncode == 0, turned.stderr
 
 
 class TestSelect:
@@ -423,9 +470,10 @@ class TestUsage:
         ("arguments", "says"),
         [
             (["--method", "reliefff"], "There is no method 'reliefff'; did you mean relieff?"),
-            (["--set", "q=1"], "irelief has no parameter 'q'; it has sigma"),
+            (["--set", "q=1"], "high-relief has no parameter 'q'; it has level"),
+            (["-m", "irelief", "--set", "q=1"], "irelief has no parameter 'q'; it has sigma"),
             (["--set", "sigma"], "--set needs name=value, and got 'sigma'"),
-            (["--set", "sigma=-1"], "sigma=-1"),
+            (["-m", "irelief", "--set", "sigma=-1"], "sigma=-1"),
             (["--missing", "maybe"], "--missing is one of auto, keep, median"),
             (["--transpose"], "--transpose needs --labels FILE"),
             (["--sep", ""], "--sep cannot be ''"),
@@ -439,6 +487,33 @@ class TestUsage:
     def test_needs_a_table(self):
         refused(highrelief("rank"), 2, "DATA and --target COLUMN are needed")
 
+    @pytest.mark.parametrize(
+        ("command", "panels"),
+        [
+            ("rank", ["Input", "Method", "Output", "Missing values", "Text files", "Run"]),
+            ("select", ["Input", "Selection", "Method", "Output"]),
+            ("compare", ["Input", "Method", "Output"]),
+        ],
+    )
+    def test_help_has_panels_and_examples(self, command, panels):
+        shown = highrelief(command, "--help").stdout
+        titles = re.findall(r"^╭─ ([\w ]+) ─", shown, re.MULTILINE)
+        assert titles[:2] == ["Arguments", "Options"]
+        assert set(titles) >= set(panels)
+        assert f"highrelief {command} genes.csv --target tumor" in shown.replace("\n", " ")
+        assert re.search(r"--target +-t +COLUMN ", shown)
+        assert "TEXT" not in shown
+        # All options but --help have a panel.
+        assert re.search(r"─ Options ─+╮\n│ --help .*\n╰", shown)
+
+    def test_cites_the_software(self):
+        from highrelief import __version__
+
+        shown = highrelief("cite").stdout
+        assert shown.startswith("@software{highrelief,")
+        assert f"version = {{{__version__}}}" in shown
+        assert shown in highrelief("cite", "all").stdout
+
     def test_cites(self):
         from highrelief.catalog import METHODS
 
@@ -450,6 +525,20 @@ class TestUsage:
                 assert f"{{{key}," in result.stdout
         assert "sun2010" in highrelief("cite", "logo").stdout
         refused(highrelief("cite", "nothing"), 2, "There is no method 'nothing'")
+
+    def test_turf_is_elimination_with_relieff(self, table):
+        from highrelief import IterativeElimination, ReliefF
+        from highrelief.io.reading import Source, read_table
+        from highrelief.io.roles import Roles
+
+        result = highrelief("rank", table, "-t", "class", "-m", "turf", "--set", "n_neighbors=3")
+        assert result.returncode == 0, result.stderr
+        read = read_table(Source(table), Roles("class"))
+        model = IterativeElimination(ReliefF(n_neighbors=3, random_state=0)).fit(read.X, read.y)
+        best = np.argsort(model.ranking_, kind="stable")
+        expected = [[read.feature_names[j], repr(float(model.feature_weights_[j]))] for j in best]
+        assert [line.split("\t")[1:] for line in result.stdout.splitlines()[1:]] == expected
+        assert "moore2007" in highrelief("cite", "turf").stdout
 
     def test_lists_methods(self):
         assert "LOGO" in highrelief("methods").stdout
@@ -649,7 +738,7 @@ class TestBadInput:
         ids=lambda setting: setting[:9],
     )
     def test_odd_settings(self, table, setting):
-        result = highrelief("rank", table, "-t", "class", "-q", "--set", f"sigma={setting}")
+        result = highrelief("rank", table, "-t", "class", "-m", "irelief", "-q", "--set", f"sigma={setting}")
         refused(result, 2, "sigma")
 
     @pytest.mark.parametrize("force", [False, True])
@@ -772,7 +861,7 @@ main()
         assert "12 samples and 1 feature\n" in result.stderr
 
     def test_a_number_that_is_too_large_for_a_float(self, table):
-        result = highrelief("rank", table, "-t", "class", "-q", "--set", f"sigma={10**400}")
+        result = highrelief("rank", table, "-t", "class", "-m", "irelief", "-q", "--set", f"sigma={10**400}")
         refused(result, 2, "sigma=1000", "must be a finite number > 0")
 
     @pytest.mark.parametrize("there", [False, True])
@@ -813,7 +902,8 @@ main()
         path = tmp_path / "large.csv"
         path.write_text(table_text(600, 500))
         endless = [f"--set={setting}" for setting in ("max_iter=1000000", "tol=0", "sigma=0.5")]
-        with started("rank", path, "-t", "class", "--out", tmp_path / "out", *endless) as process:
+        options = ("-t", "class", "-m", "irelief", "--out", tmp_path / "out", *endless)
+        with started("rank", path, *options) as process:
             assert "600 samples" in process.stderr.readline()
             time.sleep(1.0)
             process.send_signal(signal.SIGINT)

@@ -230,5 +230,5 @@ main()
         check=False,
         env=ENVIRONMENT,
     )
-    refused(result, 1, "pip install 'highrelief[report]'", "--no-report")
+    refused(result, 1, "pip install 'highrelief[cli]'", "--no-report")
     assert not (tmp_path / "out").exists()

@@ -11,12 +11,12 @@ for needed in ("typer", "rich", "polars"):
 
 from highrelief import ReliefF, RReliefF  # noqa: E402
 from highrelief.base.selector import takes_categories, takes_continuous_target, takes_missing  # noqa: E402
-from highrelief.catalog import METHODS  # noqa: E402
+from highrelief.catalog import METHODS, methods_with  # noqa: E402
 from highrelief.cli.compare import compare_methods  # noqa: E402
 from highrelief.cli.errors import UsageError  # noqa: E402
 from highrelief.cli.options import Request  # noqa: E402
 from highrelief.cli.rank import rank, repeat  # noqa: E402
-from highrelief.cli.request import create_weighter, methods_with  # noqa: E402
+from highrelief.cli.request import create_weighter  # noqa: E402
 from highrelief.cli.select import write_selection  # noqa: E402
 from highrelief.io.cells import TableError  # noqa: E402
 
@@ -59,7 +59,7 @@ class TestMissing:
         np.testing.assert_array_equal(found.estimator.feature_weights_, expected.feature_weights_)
 
     def test_gets_a_median_where_it_does_not(self, patients):
-        found = rank(asked(patients, method="fisher"))
+        found = rank(asked(patients, method="fisher", drop_text=True))
         assert not np.isnan(found.table.X).any()
         assert found.request.missing == "median"
         assert found.table.notes[-1].endswith("the median of the feature stands in.")
@@ -74,7 +74,7 @@ class TestMissing:
         assert json.loads((tmp_path / "auto" / "run.json").read_text())["request"]["missing"] == "keep"
 
     def test_a_record_of_an_earlier_version_can_be_repeated(self, patients, tmp_path):
-        first = rank(asked(patients, method="fisher"))
+        first = rank(asked(patients, method="fisher", drop_text=True))
         first.write(tmp_path / "out", force=False)
         record = json.loads((tmp_path / "out" / "run.json").read_text())
         # What earlier versions did not know.
@@ -90,7 +90,10 @@ class TestMissing:
             rank(asked(patients, method="fisher", missing="keep"))
 
     def test_a_comparison_takes_medians_and_says_so(self, patients):
-        found = compare_methods(asked(patients), ["fisher", "relieff"], folds=2, inner_folds=2)
+        with pytest.raises(TableError, match=r"'town' contains text, and a comparison needs .* --drop-text"):
+            compare_methods(asked(patients), ["fisher", "relieff"])
+        request = asked(patients, drop_text=True)
+        found = compare_methods(request, ["fisher", "relieff"], folds=2, inner_folds=2)
         assert found.table.notes[-1].endswith(
             "in each fold the medians of the samples that are fitted stand in."
         )
@@ -107,14 +110,15 @@ class TestWords:
         assert set(best) == {"town", "stage"}
         assert any(note.startswith("Categories, ") for note in found.table.notes)
 
-    def test_are_left_out_otherwise_with_a_word_about_who_could(self, patients):
-        found = rank(asked(patients, method="fisher"))
+    def test_are_an_error_otherwise_that_names_the_options(self, patients):
+        with pytest.raises(TableError, match="'town' contains text, which fisher does not support") as error:
+            rank(asked(patients, method="fisher"))
+        for option in ("--method relieff, ", " high-relief, ", "--genotypes ", "--drop-text "):
+            assert option in str(error.value)
+        assert "rrelieff" not in str(error.value)
+        found = rank(asked(patients, method="fisher", drop_text=True))
         assert "town" not in found.table.feature_names
-        assert any(
-            note.startswith("fisher does not support categorical columns; use --method ")
-            and "relieff" in note
-            for note in found.table.notes
-        )
+        assert "Left out, neither numbers nor one of two words: 'town'." in found.table.notes
 
     def test_tables_of_words_only(self, tmp_path):
         path = tmp_path / "t.csv"
@@ -138,7 +142,7 @@ class TestWords:
         original = {row[0]: row for row in rows_of(patients)[1:]}
         write_selection(found, 2, tmp_path / "best.csv", force=False)
         header, *rows = rows_of(tmp_path / "best.csv")
-        assert header == ["sample", "diagnosis", "town", "stage"]
+        assert header == ["who", "diagnosis", "town", "stage"]
         for sample, diagnosis, town, stage in rows:
             of_sample = [each.replace("NA", "") for each in original[sample]]
             assert [diagnosis, town, stage] == [of_sample[1], of_sample[3], of_sample[5]]
@@ -171,7 +175,8 @@ class TestNumericTarget:
 
     def test_other_methods_say_which_takes_it(self, patients):
         with pytest.raises(
-            TableError, match=r"looks like a measurement.*; use --method rrelieff for a continuous"
+            TableError,
+            match=r"looks like a measurement.*; use --method rrelieff or high-relief-regressor for a",
         ):
             rank(asked(patients, "score", drop=()))
 
@@ -182,8 +187,90 @@ class TestNumericTarget:
             compare_methods(asked(patients, "score", drop=()), ["relieff"])
 
 
+class TestDefaultMethod:
+    def test_is_high_relief_for_classes(self, patients, tmp_path):
+        found = rank(asked(patients, method="auto"))
+        assert found.request.method == "high-relief"
+        assert found.table.categorical == [0, 1]
+        assert np.isnan(found.table.X).any()
+        found.write(tmp_path / "out", force=False)
+        assert json.loads((tmp_path / "out" / "run.json").read_text())["request"]["method"] == "high-relief"
+        assert repeat(tmp_path / "out" / "run.json").csv() == found.csv()
+
+    def test_is_rrelieff_for_a_continuous_target(self, patients):
+        shown = highrelief("rank", patients, "-t", "score", "--drop", "diagnosis")
+        assert shown.returncode == 0, shown.stderr
+        assert "Method: rrelieff, the default for a continuous target." in shown.stderr
+        named = highrelief("rank", patients, "-t", "score", "--drop", "diagnosis", "-m", "rrelieff")
+        assert shown.stdout == named.stdout
+
+    def test_of_a_selection_at_an_error_rate_permutes_quickly(self, patients, tmp_path):
+        options = ("--drop", "score", "--permutations", 20, "--out", tmp_path / "kept.csv")
+        result = highrelief("select", patients, "-t", "diagnosis", "--control", "fdr", *options)
+        assert result.returncode == 0, result.stderr
+        assert "Method: relieff, the default for class labels." in result.stderr
+
+    def test_a_target_that_is_neither_is_refused(self, patients):
+        refused(highrelief("rank", patients, "-t", "who"), 1, "'who' is different in every row")
+
+
+class TestGenotypes:
+    """Two of five sites tell the class together, written as letters."""
+
+    @pytest.fixture
+    def sites(self, tmp_path):
+        rng = np.random.default_rng(0)
+        counts = rng.integers(0, 3, (120, 5))
+        y = np.where((counts[:, 1] > 0) ^ (counts[:, 3] > 0), "case", "control")
+        words = np.array([["AA", "AG", "GG"], ["C/C", "C/T", "T/T"], ["0|0", "0|1", "1|1"]])
+        rows = [[y[i], *(words[j % 3][counts[i, j]] for j in range(5)), str(i % 7)] for i in range(120)]
+        rows[0][1], rows[1][2], rows[2][3] = "--", "NA", "./."
+        header = ["class", "rs0", "rs1", "rs2", "rs3", "rs4", "age"]
+        path = tmp_path / "sites.csv"
+        path.write_text("\n".join(",".join(row) for row in [header, *rows]) + "\n")
+        return path, counts
+
+    def test_are_counted_as_minor_alleles(self, sites):
+        path, counts = sites
+        found = rank(Request(str(path), "class", "irelief", genotypes=True))
+        X = found.table.X
+        assert (np.isnan(X[0, 0]), np.isnan(X[1, 1]), np.isnan(X[2, 2])) == (True, True, True)
+        assert np.isnan(X).sum() == 3
+        for j in range(5):
+            known = ~np.isnan(X[:, j])
+            minor = counts[known, j] if counts[known, j].sum() <= known.sum() else 2 - counts[known, j]
+            np.testing.assert_array_equal(X[known, j], minor)
+        assert {found.table.feature_names[j] for j in found.order[:2]} == {"rs1", "rs3"}
+        assert found.table.categorical == []
+        assert "Genotypes, counted as minor alleles (0, 1, 2): 'rs0', 'rs1'" in found.table.notes[0]
+
+    def test_without_the_option_are_categories_and_a_note_names_it(self, sites):
+        found = rank(Request(str(sites[0]), "class"))
+        assert found.table.categorical == [0, 1, 2, 3, 4]
+        assert {found.table.feature_names[j] for j in found.order[:2]} == {"rs1", "rs3"}
+        assert found.table.notes[0].endswith("look like genotypes: --genotypes counts their minor alleles.")
+
+    def test_are_selected_and_repeated_as_written(self, sites, tmp_path):
+        path = sites[0]
+        out = tmp_path / "out.csv"
+        result = highrelief(
+            "select", path, "-t", "class", "--genotypes", "-m", "relieff", "--top", 6, "--out", out
+        )
+        assert result.returncode == 0, result.stderr
+        header, *rows = rows_of(out)
+        assert header == rows_of(path)[0]
+        assert rows[3:] == rows_of(path)[4:]
+        found = rank(Request(str(path), "class", "relieff", genotypes=True))
+        found.write(tmp_path / "run", force=False)
+        assert repeat(tmp_path / "run" / "run.json").csv() == found.csv()
+
+    def test_a_table_without_any_is_an_error(self, patients):
+        result = highrelief("rank", patients, "-t", "diagnosis", "--genotypes", "--drop", "score")
+        refused(result, 1, "--genotypes: no column has genotypes written as text, such as AG")
+
+
 def test_abilities_are_asked_of_the_estimators():
-    assert methods_with(takes_continuous_target) == ["rrelieff"]
+    assert methods_with(takes_continuous_target) == ["rrelieff", "high-relief-regressor"]
     for ability in (takes_missing, takes_categories):
         names = methods_with(ability)
         assert "relieff" in names

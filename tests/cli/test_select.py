@@ -1,5 +1,6 @@
 """``highrelief select --control``: what is real, written, shown and said."""
 
+import contextlib
 import csv
 
 import numpy as np
@@ -7,6 +8,8 @@ import pytest
 from command_line import highrelief, refused
 
 from highrelief.datasets import make_xor
+
+pl = pytest.importorskip("polars", reason="the command needs the extra 'cli'")
 
 
 def write(path, X, y, groups=None):
@@ -62,9 +65,65 @@ def test_nothing_is_an_answer(noise, tmp_path):
     result = highrelief("select", noise, *arguments)
     assert result.returncode == 0
     assert "None of the 8 features is found to be real at a family-wise error rate of 0.1" in result.stderr
+    assert (
+        "Try a larger --level than 0.1, --control fdr, which is less strict, `highrelief rank`"
+        in result.stderr
+    )
     assert result.stdout == "rank\tfeature\tweight\tstatistic\tp\tkept\n"
     assert list(rows(out)[0]) == ["class"]
     refused(highrelief("select", noise, *arguments), 1, "exists already")
+
+
+def test_shows_twenty_features_and_names_the_file(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    path = write(tmp_path / "t.csv", rng.standard_normal((60, 30)) + 4.0 * y[:, np.newaxis], y)
+    out = tmp_path / "kept.csv"
+    options = ("-m", "relieff", "--control", "fdr", "--permutations", 30, "--out", out)
+    result = highrelief("select", path, "-t", "class", *options)
+    assert result.returncode == 0, result.stderr
+    n_kept = len(rows(out)[0]) - 1
+    assert n_kept > 20
+    assert len(result.stdout.splitlines()) == 21
+    note = f"The best 20 of {n_kept} selected features; {tmp_path / 'kept.features.csv'} lists all."
+    assert note in result.stderr
+
+
+def test_progress_counts_permutations(xor, tmp_path):
+    """Not the iterations of the first fit, which has a method of its own."""
+    from highrelief.cli.options import Request
+    from highrelief.cli.screen import Listener
+    from highrelief.cli.select import Control, select_controlled
+
+    described, told = [], []
+
+    class Spy(Listener):
+        @contextlib.contextmanager
+        def step(self, description):
+            from highrelief.base.progress import listening
+
+            described.append(description)
+            with listening(lambda done, total: told.append((done, total))):
+                yield lambda done, total: None
+
+    request = Request(str(xor), "class", "irelief", {"max_iter": 3})
+    select_controlled(request, Control("fdr", n_permutations=12), listener=Spy())
+    assert described[-1] == "Weighing 22 features, 12 permutations"
+    assert {total for _, total in told} == {24}
+    assert told[0] == (1, 24)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_keeps_the_names_of_identifier_columns(tmp_path, ending):
+    lines = [f"p{i},{i + 100},c{i % 2},{i * 7 % 11},{i * 5 % 13}" for i in range(30)]
+    (tmp_path / "t.csv").write_text("\n".join(["who,visit,class,a,b", *lines]) + "\n")
+    out = tmp_path / f"out.{ending}"
+    options = ("-m", "fisher", "--id", "who", "--id", "visit", "--top", 1, "--out", out)
+    result = highrelief("select", tmp_path / "t.csv", "-t", "class", *options)
+    assert result.returncode == 0, result.stderr
+    frame = pl.read_csv(out) if ending == "csv" else pl.read_parquet(out)
+    assert frame.columns[:3] == ["who", "visit", "class"]
+    assert frame["who"].to_list() == [f"p{i}" for i in range(30)]
 
 
 def test_groups_exchange_their_labels(tmp_path):

@@ -236,6 +236,21 @@ def test_rows_are_plain_and_progress_is_told():
     assert rows[0]["n_features_least"] <= rows[0]["n_features"] <= rows[0]["n_features_most"]
 
 
+def test_displays_itself():
+    X, y = holey_table()
+    found = compare({"a<b": FisherScore()}, X, y, classifiers=["knn"], **QUICK)
+    header, first, baseline = repr(found).splitlines()
+    assert header.split() == [
+        "method", "classifier", "accuracy", "interval", "features", "stability", "trade-off", "seconds"
+    ]  # fmt: skip
+    row = next(found.rows())
+    assert first.split()[:3] == ["a<b", "knn", f"{row['accuracy']:.3f}"]
+    assert baseline.startswith("all features")
+    page = found._repr_html_()
+    assert "<td>a&lt;b</td><td>knn</td>" in page
+    assert page.count("<tr>") == 3
+
+
 def test_the_seed_decides_and_threads_do_not():
     X, y = continuous_table()
     methods = {"online": OnlineIRelief(), "ensemble": EnsembleWeighting(ReliefF(), n_estimators=3)}

@@ -18,7 +18,7 @@ OTHER_FOLDERS = {"contract", "helpers", "long", "oracles", "project"}
 TESTED_BY = {
     "contract": [
         "base/euclidean", "base/extraction", "base/folds", "base/progress",
-        "base/resampling", "base/selector", "base/training_data", "base/validation", "base/weighter",
+        "base/resampling", "base/training_data", "base/validation", "base/weighter",
     ],
     "cli/test_commands.py": [
         "cli/compare", "cli/errors", "cli/options", "cli/output", "cli/rank", "cli/reproduce", "cli/screen",

@@ -66,9 +66,10 @@ def test_dependencies_are_few_and_bounded_from_below_only():
 
 
 def test_the_extras_are_those_that_users_are_told_of():
-    assert set(EXTRAS) == {"report", "dask", "anndata", "save", "test", "docs", "all"}
+    assert set(EXTRAS) == {"cli", "report", "dask", "anndata", "save", "test", "docs", "all"}
     inside = re.fullmatch(r"highrelief\[(.+)\]", *EXTRAS["all"])[1].split(",")
-    assert set(inside) == set(EXTRAS) - {"test", "docs", "all"}
+    assert EXTRAS["report"] == ["highrelief[cli]"]  # the former name
+    assert set(inside) == set(EXTRAS) - {"report", "test", "docs", "all"}
     named = set()
     for path in (*(ROOT / "src").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"):
         for names in re.findall(r"highrelief\[([\w,]+)\]", path.read_text()):
@@ -78,7 +79,7 @@ def test_the_extras_are_those_that_users_are_told_of():
 
 def test_what_the_tests_need_is_not_older_than_what_users_need():
     used = bounds(PROJECT["dependencies"])
-    for name in ("report", "dask", "save"):
+    for name in ("cli", "dask", "save"):
         used |= bounds(EXTRAS[name])
     tested = bounds(EXTRAS["test"])
     assert {name: tested[name] for name in tested.keys() & used.keys()} == {
@@ -94,7 +95,7 @@ def test_the_lower_bounds_are_what_is_tested():
             pinned[match[1]] = match[2]
     for name in (
         PROJECT["dependencies"],
-        EXTRAS["report"],
+        EXTRAS["cli"],
         EXTRAS["dask"],
         EXTRAS["save"],
         EXTRAS["anndata"],
@@ -246,7 +247,7 @@ def test_the_recipe_for_conda_asks_for_the_same():
     build = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
     assert bounds(host) == bounds(build)
     run = [each for each in needs["run"] if not each.startswith("python ")]
-    assert bounds(run) == in_conda([*PROJECT["dependencies"], *EXTRAS["report"]])
+    assert bounds(run) == in_conda([*PROJECT["dependencies"], *EXTRAS["cli"]])
     others = [*EXTRAS["dask"], *EXTRAS["anndata"], *EXTRAS["save"]]
     assert bounds(needs["run_constraints"]) == in_conda(others)
     assert RECIPE["build"]["python"]["entry_points"] == [f"highrelief = {PROJECT['scripts']['highrelief']}"]
@@ -320,7 +321,7 @@ def test_the_steps_to_add_a_method_lead_to_files():
     # What the steps tell a newcomer to call.
     folder = ROOT / "src" / "highrelief" / "base"
     base = (folder / "weighter.py").read_text() + (folder / "validation.py").read_text()
-    for name in ("_check_fit", "_engine", "_set_weights", "_check_parameters"):
+    for name in ("_check_fit", "_choose_engine", "_set_weights", "_check_parameters"):
         assert f"def {name}(" in base, name
 
 

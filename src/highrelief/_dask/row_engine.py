@@ -30,7 +30,7 @@ from .._engine.metrics import METRICS
 from .._engine.missing_pairs import MissingCorrection
 from .._engine.nearest import NearestPass, SampleMargins, mean_gaps
 from .._engine.neighbors import HITS, MISSES, Neighborhood, Neighbors
-from .._engine.pair_sums import Coefficients, PairSource, WeightedRows
+from .._engine.pair_sums import Coefficients, RowsUnderWeights, WeightedRows
 from .._engine.quantized import Plan, find_levels, plan_columns
 from .._engine.search import NeighborSearch, Report, choose_kind, no_report
 from .._engine.soft import (
@@ -609,7 +609,7 @@ class SampleCoefficients(NamedTuple):
     scales: NDArray[np.floating]
 
 
-def _active(blocks: list[RowBlock], w: NDArray[np.float64]) -> tuple[StackedBlocks, PairSource]:
+def _active(blocks: list[RowBlock], w: NDArray[np.float64]) -> tuple[StackedBlocks, RowsUnderWeights]:
     """Return stacked blocks with the features of nonzero weight, and their rows under these weights."""
     features = np.flatnonzero(w)
     stack = StackedBlocks(blocks, None if features.size == w.size else features)

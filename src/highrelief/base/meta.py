@@ -24,6 +24,7 @@ from .selector import (
     WeighterTags,
     WeightSelector,
     categories_parameter,
+    suggest_alternatives,
     takes_categories,
     takes_continuous_target,
     takes_missing,
@@ -54,7 +55,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
     ``coef_`` after its fit (see :func:`weights_of`). It determines what input is supported (sparse, missing
     values), and whether ``y`` is required. It is cloned and never fitted itself.
 
-    A subclass implements ``fit``, which calls :meth:`_check_fit`, fits clones of ``self.estimator``, and ends
+    A subclass implements ``fit``, which calls :meth:`_check_fit`, fits clones of ``self._wrapped``, and ends
     with ``return self._set_weights(weights)``.
 
     Parameters
@@ -96,9 +97,14 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
     # Properties of the wrapped estimator
 
     @property
+    def _wrapped(self) -> Any:
+        """The wrapped estimator: ``estimator``, or a default where that is None."""
+        return self.estimator
+
+    @property
     def _weighter(self) -> FeatureWeighter | None:
         """The innermost estimator, if it is a weighter of this package."""
-        inside = self.estimator
+        inside = self._wrapped
         if isinstance(inside, MetaWeighter):
             return inside._weighter
         return inside if isinstance(inside, FeatureWeighter) else None
@@ -110,7 +116,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
 
     def __sklearn_tags__(self) -> WeighterTags:
         tags = super().__sklearn_tags__()
-        wrapped = get_tags(self.estimator)
+        wrapped = get_tags(self._wrapped)
         tags.input_tags = wrapped.input_tags
         tags.target_tags = wrapped.target_tags
         tags.order_dependent = getattr(wrapped, "order_dependent", False)
@@ -127,7 +133,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         if self.weighted is not False and self._weighter is None:
             raise ValueError(
                 f"weighted={self.weighted!r} needs a weighter of highrelief inside, whose scaling and metric"
-                f" it takes; {type(self.estimator).__name__} has none. Use weighted=False."
+                f" it takes; {type(self._wrapped).__name__} has none. Use weighted=False."
             )
 
     # Metadata
@@ -142,7 +148,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         """
         mapping = MethodMapping().add(caller="fit", callee="fit")
         router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
-        return router.add(estimator=self.estimator, method_mapping=mapping)
+        return router.add(estimator=self._wrapped, method_mapping=mapping)
 
     def _routed_metadata(self, metadata: Metadata) -> dict[str, Metadata]:
         """Return which metadata of ``fit`` each of the fits and splits inside gets, by their routed names.
@@ -156,13 +162,11 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
             routed = process_routing(self, "fit", **metadata)
             # Each has one method: the fit of an estimator, or the split of a splitter.
             return {name: dict(*methods.values()) for name, methods in routed.items()}
-        accepted = {
-            name: value for name, value in metadata.items() if has_fit_parameter(self.estimator, name)
-        }
+        accepted = {name: value for name, value in metadata.items() if has_fit_parameter(self._wrapped, name)}
         refused = [name for name in metadata if name not in accepted and name != "groups"]
         if refused:
             raise TypeError(
-                f"The fit of {type(self.estimator).__name__}, which is inside {type(self).__name__}, does not"
+                f"The fit of {type(self._wrapped).__name__}, which is inside {type(self).__name__}, does not"
                 f" take {refused[0]}."
             )
         return {"estimator": accepted}
@@ -179,9 +183,10 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         ``metadata``: other arguments of ``fit`` with one entry per sample.
         """
         self._reset()
-        _check_wrapped(self.estimator)
+        _check_wrapped(self._wrapped)
         n_threads = self._n_threads
-        samples = self._validate_samples(X, y, reset=True)
+        with suggest_alternatives(self, X):
+            samples = self._validate_samples(X, y, reset=True)
         passed = {"sample_weight": sample_weight, **metadata}
         routed = self._routed_metadata({name: each for name, each in passed.items() if each is not None})
         weights, included = checked_sample_weight(sample_weight, samples.X)
@@ -215,7 +220,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
             samples.X.persist()
             return Samples(X=samples.X, y=samples.y)
         y = gathered(y)
-        tags = get_tags(self.estimator)
+        tags = get_tags(self._wrapped)
         ours = self._weighter is not None
         self._check_categories()
         labeled = y is not None or tags.target_tags.required
@@ -236,11 +241,11 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         """Raise TypeError if X is Dask-backed and this, or an estimator inside, does not support it."""
         name = type(self).__name__
         refuse_dask(X, name, self._refuses_dask)
-        inside, weighter = type(self.estimator).__name__, self._weighter
+        inside, weighter = type(self._wrapped).__name__, self._weighter
         if weighter is None:
             refuse_dask(X, f"{name} around {inside}", f"{inside} is not a weighter of highrelief.")
-        elif isinstance(self.estimator, MetaWeighter) and is_dask_backed(X):
-            self.estimator._refuse_dask(X)
+        elif isinstance(self._wrapped, MetaWeighter) and is_dask_backed(X):
+            self._wrapped._refuse_dask(X)
         elif is_dask_backed(X):
             refuse_dask(X, f"{name} around {inside}", weighter._dask_refusal())
             if getattr(weighter, "categorical_features", None) is not None:
@@ -260,7 +265,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         """Set ``classes_``, if y holds classes, and return the index of each sample's class."""
         if hasattr(self, "classes_"):
             del self.classes_
-        has_classes = y is not None and not takes_continuous_target(self.estimator)
+        has_classes = y is not None and not takes_continuous_target(self._wrapped)
         if not has_classes or type_of_target(y) not in ("binary", "multiclass"):
             return np.zeros(n_samples, dtype=np.int64)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -337,7 +342,7 @@ def wrapped_has(method: str) -> Callable[[MetaWeighter], bool]:
 
     def check(meta: MetaWeighter) -> bool:
         # Its AttributeError is more informative than False.
-        getattr(meta.estimator, method)
+        getattr(meta._wrapped, method)
         return True
 
     return check
@@ -350,7 +355,7 @@ class SingleFitWeighter(MetaWeighter):
 
     def _check_classes(self, y: NDArray[Any]) -> None:
         """Raise unless y holds at least two classes, and the wrapped estimator uses class labels."""
-        if y is None or takes_continuous_target(self.estimator):
+        if y is None or takes_continuous_target(self._wrapped):
             raise TypeError(
                 f"{type(self).__name__} compares samples of different classes; estimator={self.estimator!r}"
                 " does not receive them."
@@ -360,7 +365,7 @@ class SingleFitWeighter(MetaWeighter):
 
     def _clone_for_all(self) -> Any:
         """Return a clone; a weighter of this package without ``n_jobs`` gets that of the meta-estimator."""
-        member = clone(self.estimator)
+        member = clone(self._wrapped)
         ours = self._weighter is not None
         if ours and self.n_jobs is not None and getattr(member, "n_jobs", 0) is None:
             member.set_params(n_jobs=self.n_jobs)
@@ -503,8 +508,8 @@ class CategoricalSingleFitWeighter(SingleFitWeighter):
             self._is_categorical = None if reset else self._is_categorical
             return super()._validate_samples(X, y, reset=reset, min_samples=min_samples)
         y = gathered(y)
-        parameter = categories_parameter(self.estimator)
-        chosen = self.estimator.get_params()[parameter] if parameter else None
+        parameter = categories_parameter(self._wrapped)
+        chosen = self._wrapped.get_params()[parameter] if parameter else None
         if self._weighter is not None and chosen is not None:
             return self._encoded_samples(X, y, chosen, reset, min_samples)
         if reset:
@@ -512,7 +517,7 @@ class CategoricalSingleFitWeighter(SingleFitWeighter):
         try:
             return super()._validate_samples(X, y, reset=reset, min_samples=min_samples)
         except (TypeError, ValueError) as error:
-            if takes_categories(self.estimator):
+            if takes_categories(self._wrapped):
                 refuse_text(X, [], error)
             raise
 
@@ -527,7 +532,7 @@ class CategoricalSingleFitWeighter(SingleFitWeighter):
             ordinal_encoded(X, self._is_categorical, self._types),
             y,
             dtype=None,
-            ensure_all_finite="allow-nan" if takes_missing(self.estimator) else True,
+            ensure_all_finite="allow-nan" if takes_missing(self._wrapped) else True,
             ensure_min_samples=min_samples,
             estimator=self,
         )

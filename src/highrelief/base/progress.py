@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from .._engine.limits import limits
+from .compilation import clock
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -33,12 +33,12 @@ class _Line:
 
     def __init__(self, name: str, total: int) -> None:
         self._name, self._total, self._done = name, total, 0
-        self._begin = time.monotonic()
+        self._begin = clock()
         self._shown = False
 
     def advance(self) -> None:
         self._done += 1
-        elapsed = time.monotonic() - self._begin
+        elapsed = clock() - self._begin
         if elapsed < limits.progress_delay:
             return
         left = elapsed / self._done * (self._total - self._done)

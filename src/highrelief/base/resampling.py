@@ -189,7 +189,7 @@ def seeded_clone(estimator: Any, names: list[str], seed: int) -> Any:
 
 def fit_to_all(meta: SingleFitWeighter, data: TrainingData, seed: int) -> NDArray[np.float64]:
     """Set ``estimator_`` to a clone fitted to all samples, and return its weights."""
-    meta.estimator_ = seeded_clone(meta._clone_for_all(), unseeded(meta.estimator), seed)
+    meta.estimator_ = seeded_clone(meta._clone_for_all(), unseeded(meta._wrapped), seed)
     meta.estimator_.fit(data.X, data.y, **data.metadata_for("estimator"))
     return weights_of(meta.estimator_, meta.n_features_in_)
 
@@ -343,7 +343,7 @@ class ResampledWeighter(MetaWeighter):
         codes = label_codes("groups", groups, data.included)
         draws = self._draws(data, codes)
         with watched(self, total=len(draws)) as progress:
-            fit = partial(_fit_member, self.estimator, unseeded(self.estimator), self._member_values, data)
+            fit = partial(_fit_member, self._wrapped, unseeded(self._wrapped), self._member_values, data)
             settings: dict[str, Any] = {"ours": self._weighter is not None, "n_jobs": self.n_jobs}
             workers = Workers.for_fits(data.X, len(draws), **settings)
             _check_room(data, draws, workers.n_at_a_time)

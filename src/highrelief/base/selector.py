@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import partial
+from importlib import import_module
 from numbers import Integral, Real
 from typing import Any
 
@@ -29,6 +31,7 @@ from .._engine.parameters import (
     one_of,
 )
 from .._engine.scaling import Scaling, finite
+from ..catalog import METHODS, any_of, methods_with
 from .notebook import FittedViewMixin, beside, best_features_table
 from .progress import CallbackSupportMixin
 from .validation import (
@@ -134,6 +137,25 @@ def _of_block(
 WEIGHTED = (False, True, "manhattan", "euclidean")
 #: Number of features in the view of a notebook.
 _N_SHOWN = 10
+#: Fitted attributes with one value per feature, and their columns in :meth:`WeightSelector.to_frame`.
+_COLUMNS = {
+    "pvalues_": "pvalue",
+    "adjusted_pvalues_": "adjusted_pvalue",
+    "qvalues_": "qvalue",
+    "statistic_": "statistic",
+    "selection_probability_": "selection_probability",
+    "found_by_": "found_by",
+    "partner_": "partner",
+    "best_partner_": "partner",
+    "local_weight_": "local_weight",
+    "single_": "single",
+    "interaction_": "interaction",
+    "interaction_partner_": "interaction_partner",
+    "score_losses_": "score_loss",
+    "eliminated_in_": "eliminated_in",
+    "labels_": "group",
+    "similarity_": "similarity",
+}
 
 
 @dataclass
@@ -206,6 +228,9 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
     def _check_parameters(self, n_samples: int) -> None:
         """Raise if a parameter is invalid; subclasses add rules between several of them."""
         check_declared(self)
+        self._check_n_features_to_select()
+
+    def _check_n_features_to_select(self) -> None:
         if self.n_features_to_select is None:
             return
         if is_fraction(self.n_features_to_select):
@@ -252,6 +277,38 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         if n_features is None:
             n_features = n_positive(self.feature_weights_)
         return best_features(self._ranked_by, n_features)
+
+    def to_frame(self) -> Any:
+        """Return the results of the fit as a pandas DataFrame, the best features first.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            A row per feature with its name (``feature``), ``weight``, ``rank`` and whether it is selected
+            (``support``); then what else the method knows, such as ``pvalue``, ``qvalue`` and the name of the
+            best ``partner``, missing where there is none.
+        """
+        check_is_fitted(self)
+        try:
+            pandas = import_module("pandas")  # not required
+        except ImportError as error:
+            raise ImportError(
+                "to_frame needs pandas, which is not installed: pip install pandas installs it."
+            ) from error
+        n_features = self.feature_weights_.size
+        names = np.array(feature_names_at(self, range(n_features)), dtype=object)
+        columns: dict[str, Any] = {
+            "feature": names,
+            "weight": self.feature_weights_,
+            "rank": self.ranking_,
+            "support": self.get_support(),
+        }
+        for attribute, column in _COLUMNS.items():
+            values = getattr(self, attribute, None)
+            if values is not None and np.shape(values) == (n_features,):
+                is_index = attribute.endswith("partner_")
+                columns[column] = np.where(values >= 0, names[values], None) if is_index else values
+        return pandas.DataFrame(columns).iloc[best_first(self._ranked_by)].reset_index(drop=True)
 
     @property
     def _metric(self) -> str | bool:
@@ -516,6 +573,75 @@ def takes_categories(estimator: Any) -> bool:
 def takes_continuous_target(estimator: Any) -> bool:
     """Return whether y holds continuous targets, also where they are integers."""
     return is_regressor(estimator) or bool(getattr(get_tags(estimator), "continuous_target", False))
+
+
+def takes_sparse(estimator: Any) -> bool:
+    """Return whether an estimator supports sparse matrices."""
+    return bool(get_tags(estimator).input_tags.sparse)
+
+
+def alternatives(ability: Callable[[Any], bool], *, continuous_target: bool) -> str:
+    """Return the classes of methods that have an ability, for messages: "ReliefF, SURF or HighRelief"."""
+    names = methods_with(ability, among=lambda other: takes_continuous_target(other) == continuous_target)
+    classes = [METHODS[name].home for name in names if not METHODS[name].inside]
+    return any_of(classes) if classes else ""
+
+
+@contextmanager
+def suggest_alternatives(estimator: Any, X: Any) -> Iterator[None]:
+    """Have errors about input that an estimator does not support name the methods that do."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        message = _suggestion(estimator, X, error)
+        if message is None:
+            raise
+        raise type(error)(message) from error
+
+
+def _suggestion(estimator: Any, X: Any, error: Exception) -> str | None:
+    """Return a message about unsupported input with a remedy; None for other errors."""
+    name, continuous = type(estimator).__name__, takes_continuous_target(estimator)
+    if str(error).startswith("Unknown label type: continuous."):
+        others = alternatives(takes_continuous_target, continuous_target=True)
+        return (
+            f"Unknown label type: continuous. {name} needs class labels in y; use {others} for a continuous"
+            " target."
+        )
+    if str(error).startswith("Input X contains NaN"):
+        others = alternatives(takes_missing, continuous_target=continuous)
+        return (
+            f"Input X contains NaN. {name} does not support missing values; impute them, for example with"
+            f" sklearn.impute.SimpleImputer, or use {others}."
+        )
+    if is_sparse(X):
+        if not isinstance(error, TypeError) or takes_sparse(estimator):
+            return None
+        others = alternatives(takes_sparse, continuous_target=continuous)
+        others = f", or {others}, which take sparse matrices" if others else ""
+        return f"{name} does not support sparse X; use X.toarray(){others}."
+    text = None if takes_categories(estimator) else _first_text(X)
+    if text is None:
+        return None
+    others = alternatives(takes_categories, continuous_target=continuous)
+    return (
+        f"Column {text[0]} of X contains text ({text[1]!r}), which {name} does not support; encode it as"
+        f" numbers, or use {others} with categorical_features."
+    )
+
+
+def _first_text(X: Any) -> tuple[str, str] | None:
+    """Return the first column with text, by name or index, and its text; None if there is none."""
+    if is_dask(X) or len(getattr(X, "shape", ())) != 2:
+        return None
+    names, array = getattr(X, "columns", None), np.asarray(X)
+    if array.dtype.kind not in "OUS":
+        return None
+    for j, column in enumerate(array.T):
+        for value in column:
+            if isinstance(value, (str, bytes)):
+                return str(j) if names is None else repr(str(names[j])), str(value)
+    return None
 
 
 def categories_parameter(estimator: Any) -> str:

@@ -17,7 +17,7 @@ def main() -> None:
         from .commands import app  # noqa: PLC0415
     except ModuleNotFoundError as error:
         sys.exit(
-            f"The command needs {error.name}, which is not installed: pip install 'highrelief[report]'"
+            f"The command needs {error.name}, which is not installed: pip install 'highrelief[cli]'"
             " installs it."
         )
     except KeyboardInterrupt:

@@ -11,6 +11,7 @@ import typer
 from .errors import Commands, UsageError, exit_on_error, ignore_closed_pipe
 from .options import (
     FIELDS,
+    FLAG,
     REPORT_OPTIONS,
     BatchNeighbors,
     Debug,
@@ -50,26 +51,62 @@ def _show_version(requested: bool) -> None:
 def common(
     version: Annotated[
         bool,
-        typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True),
+        typer.Option(
+            "--version",
+            metavar=FLAG,
+            help="Show the version and exit.",
+            callback=_show_version,
+            is_eager=True,
+        ),
     ] = False,
 ) -> None:
     """Feature selection that also finds features that matter only in combination."""
 
 
-@app.command()
+#: Options of the table, and of its format, in the panels of --help.
+_TABLE = "labels transpose identifiers drop drop_text"
+_VALUES = "missing missing_values default_missing"
+_FORMAT = "separator decimal encoding"
+_RUN = "jobs quiet debug"
+
+
+#: Features that `select --control` shows.
+_N_SHOWN = 20
+
+
+def _examples(*lines: str) -> str:
+    """Return examples as the last lines of --help."""
+    return "\n\n".join(("Examples:", *(f"highrelief {line}" for line in lines)))
+
+
+@app.command(
+    epilog=_examples(
+        "rank genes.csv --target tumor",
+        "rank genes.csv --target tumor --out result",
+        "rank snps.tsv --target status --genotypes --method relieff --set n_neighbors=20",
+        "rank --repeat result/run.json --out again",
+    )
+)
 @with_request(
-    "data target method settings batch batch_neighbors max_redundancy top out repeat resamples interactions"
-    " groups no_report seed jobs labels transpose identifiers drop separator decimal encoding missing"
-    " missing_values default_missing categorical force quiet debug",
+    {
+        "Input": f"data target {_TABLE} categorical genotypes groups batch batch_neighbors",
+        "Method": "method settings seed max_redundancy",
+        "Output": "out top no_report resamples interactions repeat force",
+        "Missing values": _VALUES,
+        "Text files": _FORMAT,
+        "Run": _RUN,
+    },
     optional="data target",
 )
 def rank(
     context: typer.Context,
-    top: Annotated[int, typer.Option(min=1, help="Number of features to show.")] = 50,
+    top: Annotated[int, typer.Option(min=1, metavar="N", help="Number of features to show.")] = 50,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for ranking.csv, run.json and report.html.")
+        Path | None, typer.Option(metavar="FOLDER", help="Folder for ranking.csv, run.json and report.html.")
     ] = None,
-    repeat: Annotated[Path | None, typer.Option(help="Repeat the run of a run.json.", readable=False)] = None,
+    repeat: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Repeat the run of a run.json.", readable=False)
+    ] = None,
     no_report: NoReport = False,
     batch_neighbors: BatchNeighbors = None,
     jobs: Jobs = None,
@@ -80,7 +117,7 @@ def rank(
     """Rank the features of a table; with --out, write the ranking, its record and a report."""
     with exit_on_error(debug):
         from .output import check_free, check_report  # noqa: PLC0415
-        from .rank import measure_interactions, write_interactions, write_report  # noqa: PLC0415
+        from .rank import assess, measure_interactions, write_interactions, write_report  # noqa: PLC0415
         from .rank import rank as rank_features  # noqa: PLC0415
         from .rank import repeat as repeat_run  # noqa: PLC0415
         from .screen import Screen  # noqa: PLC0415
@@ -89,7 +126,7 @@ def rank(
             check_free(out, force=force)
             if not no_report:
                 check_report()
-        for name in ("resamples", "groups", "interactions"):
+        for name in ("groups", "interactions"):
             if out is None and is_given(context, name):
                 raise UsageError(f"--{name} is for report.html; use --out FOLDER.")
         screen = Screen(quiet=quiet)
@@ -108,6 +145,13 @@ def rank(
         _show(ranking, top, screen)
         if out is not None:
             screen.note(f"Written: {out / 'ranking.csv'}, {out / 'run.json'}")
+        # With --quiet nobody would read it.
+        if out is not None or not quiet:
+            ranking = assess(ranking, n_jobs=jobs, listener=screen)
+            for sentence in ranking.sentences():
+                screen.note(sentence)
+        if out is not None:
+            ranking.write(out, force=True)
             if not no_report:
                 path = write_report(ranking, out, n_jobs=jobs, listener=screen)
                 screen.note(f"Report: {path}")
@@ -117,39 +161,62 @@ def rank(
                     screen.note(f"Written: {out / name}")
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "select genes.csv --target tumor --top 50 --out small.csv",
+        "select genes.csv --target tumor --control fdr --level 0.05 --out small.parquet",
+    )
+)
 @with_request(
-    "data target out top control level by permutations groups method settings max_redundancy batch"
-    " batch_neighbors seed jobs labels transpose identifiers drop separator decimal encoding missing"
-    " missing_values default_missing categorical force quiet debug"
+    {
+        "Input": f"data target {_TABLE} categorical genotypes groups batch batch_neighbors",
+        "Selection": "top control level by permutations max_redundancy",
+        "Method": "method settings seed",
+        "Output": "out force",
+        "Missing values": _VALUES,
+        "Text files": _FORMAT,
+        "Run": _RUN,
+    }
 )
 def select(
     context: typer.Context,
     out: Annotated[
-        Path, typer.Option(help="File to write: .csv, .tsv, .parquet, .feather or .npz.", show_default=False)
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="File to write: .csv, .tsv, .parquet, .feather or .npz.",
+            show_default=False,
+        ),
     ],
     top: Annotated[
-        int | None, typer.Option(min=1, help="Number of features to keep.", show_default=False)
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Number of features to keep (default: recommended).", show_default=False
+        ),
     ] = None,
     control: Annotated[
         str | None,
         typer.Option(
+            metavar="fdr|fwer",
             help="Select at an error rate: fdr bounds the share of false features,"
             " fwer the probability of any.",
             show_default=False,
         ),
     ] = None,
-    level: Annotated[float, typer.Option(help="With --control: the error rate.")] = 0.1,
+    level: Annotated[float, typer.Option(metavar="0…1", help="With --control: the error rate.")] = 0.1,
     by: Annotated[
-        str, typer.Option(help="With --control: permutation, stability or knockoff.")
+        str,
+        typer.Option(metavar="NAME", help="With --control: permutation, stability or knockoff."),
     ] = "permutation",
     permutations: Annotated[
-        int, typer.Option(min=1, help="With --control: number of permutations of the labels.")
+        int,
+        typer.Option(min=1, metavar="N", help="With --control: number of permutations of the labels."),
     ] = 200,
     groups: Annotated[
         str | None,
         typer.Option(
-            help="With --control: column of groups; labels are permuted within groups, or whole groups are."
+            metavar="COLUMN",
+            help="With --control: column of groups; labels are permuted within groups, or whole groups are.",
         ),
     ] = None,
     batch_neighbors: BatchNeighbors = None,
@@ -158,24 +225,26 @@ def select(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write the table with its best features only: a given number, or those selected at an error rate."""
+    """Write the table with its best features only: those recommended, a given number, or at an error rate."""
     with exit_on_error(debug):
-        if (top is None) == (control is None):
+        if top is not None and control is not None:
             raise UsageError(
                 "Use either --top N, to keep N features, or --control fdr or fwer, to bound the error rate."
             )
-        if top is not None:
+        if control is None:
             for name in ("level", "by", "permutations", "groups"):
                 if is_given(context, name):
                     raise UsageError(f"--{name} is for --control fdr or fwer.")
 
         from ..io.cells import counted  # noqa: PLC0415
+        from .rank import assess  # noqa: PLC0415
         from .rank import rank as rank_features  # noqa: PLC0415
         from .screen import Screen  # noqa: PLC0415
         from .select import (  # noqa: PLC0415
             Control,
             check_selection,
             select_controlled,
+            write_recommended,
             write_selection,
         )
 
@@ -183,6 +252,20 @@ def select(
         check_selection(out, force=force, controlled=controlled is not None)
         screen = Screen(quiet=quiet)
         request = request_of(context)
+        if top is None and controlled is None:
+            ranking = assess(
+                rank_features(request, n_jobs=jobs, listener=screen), n_jobs=jobs, listener=screen
+            )
+            names = write_recommended(ranking, out, force=force)
+            for sentence in ranking.sentences():
+                screen.note(sentence)
+            if not names:
+                screen.note("To keep some all the same, use --top N, or --control fdr for a longer list.")
+            n_samples = len(ranking.read.y)
+            screen.note(
+                f"Written: {out}, {counted(n_samples, 'sample')} and {counted(len(names), 'feature')}"
+            )
+            return
         if top is not None:
             ranking = rank_features(request, n_jobs=jobs, listener=screen, n_best=top)
             names = write_selection(ranking, top, out, force=force)
@@ -194,8 +277,11 @@ def select(
         assert controlled is not None
         found = select_controlled(request, controlled, n_jobs=jobs, listener=screen)
         statistics = found.write(out, force=force)
+        rows = found.rows(kept_only=True)
         with ignore_closed_pipe():
-            screen.selection(found.header(), found.rows(kept_only=True))
+            screen.selection(found.header(), rows[:_N_SHOWN])
+        if len(rows) > _N_SHOWN:
+            screen.note(f"The best {_N_SHOWN} of {len(rows):,} selected features; {statistics} lists all.")
         screen.note(found.sentence())
         screen.note(f"Null hypothesis: {found.selector.null_}")
         screen.note(
@@ -204,22 +290,36 @@ def select(
         )
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "compare genes.csv --target tumor --out comparison",
+        "compare genes.csv --target tumor --methods relieff,multisurf,fisher --folds 5 --groups patient",
+    )
+)
 @with_request(
-    "data target methods groups batch batch_neighbors folds inner_folds out no_report seed jobs labels"
-    " transpose identifiers drop separator decimal encoding missing_values default_missing force quiet debug"
+    {
+        "Input": f"data target {_TABLE} genotypes groups batch batch_neighbors",
+        "Method": "methods folds inner_folds seed",
+        "Output": "out no_report force",
+        "Missing values": "missing_values default_missing",
+        "Text files": _FORMAT,
+        "Run": _RUN,
+    }
 )
 def compare(
     context: typer.Context,
-    methods: Annotated[str, typer.Option(help="Comma-separated names; `highrelief methods` lists them.")] = (
-        "relieff,irelief,logo"
-    ),
-    folds: Annotated[int, typer.Option(min=2, help="Outer folds, which measure the accuracy.")] = 10,
+    methods: Annotated[
+        str, typer.Option(metavar="NAMES", help="Comma-separated; `highrelief methods` lists them.")
+    ] = ("relieff,irelief,logo"),
+    folds: Annotated[
+        int, typer.Option(min=2, metavar="N", help="Outer folds, which measure the accuracy.")
+    ] = 10,
     inner_folds: Annotated[
-        int, typer.Option(min=2, help="Inner folds, which choose the number of features.")
+        int, typer.Option(min=2, metavar="N", help="Inner folds, which choose the number of features.")
     ] = 5,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for comparison.csv, run.json and report.html.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Folder for comparison.csv, run.json and report.html."),
     ] = None,
     no_report: NoReport = False,
     batch_neighbors: BatchNeighbors = None,
@@ -258,16 +358,16 @@ def compare(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the table, the ranking and the report.")] = Path(
-        "highrelief-demo"
-    ),
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Folder for the table, the ranking and the report.")
+    ] = Path("highrelief-demo"),
     jobs: Jobs = None,
     debug: Debug = False,
 ) -> None:
     """Find the two features of a spiral among thousands of irrelevant ones."""
     with exit_on_error(debug):
         from .output import check_report  # noqa: PLC0415
-        from .rank import N_IRRELEVANT, TURNS, write_report  # noqa: PLC0415
+        from .rank import N_IRRELEVANT, TURNS, assess, write_report  # noqa: PLC0415
         from .rank import demo as run_demo  # noqa: PLC0415
         from .screen import Screen  # noqa: PLC0415
 
@@ -277,16 +377,18 @@ def demo(
         screen.note(
             f"Two features hold the branches of a spiral ({TURNS:g} turn), {N_IRRELEVANT:,} others are noise."
         )
-        screen.note(
-            "Only together do the two tell the branches apart. The first run compiles for this machine."
-        )
+        screen.note("Only together do the two tell the branches apart.")
         ranking, relevant = run_demo(out, n_jobs=jobs, listener=screen)
         _show(ranking, 10, screen)
+        ranking = assess(ranking, n_jobs=jobs, listener=screen)
+        for sentence in ranking.sentences():
+            screen.note(sentence)
         names = ranking.table.feature_names
         found = [int(ranking.estimator.ranking_[names.index(name)]) for name in relevant]
         screen.note(
             f"The spiral is in {' and '.join(relevant)}: ranks {' and '.join(map(str, sorted(found)))}."
         )
+        ranking.write(out, force=True)
         screen.note(f"Written: {out}: spiral.csv, ranking.csv, run.json")
         screen.note(f"Report: {write_report(ranking, out, n_jobs=jobs, listener=screen)}")
 
@@ -309,7 +411,7 @@ def reproduce(
     ] = None,
     fetch: Annotated[
         bool,
-        typer.Option("--fetch", help="Fetch missing data sets from OpenML, if available."),
+        typer.Option("--fetch", metavar=FLAG, help="Fetch missing data sets from OpenML, if available."),
     ] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for the tables and figures.")] = None,
     cache: Annotated[Path, typer.Option(help="Folder of checkpoints, to continue later.")] = Path(
@@ -358,18 +460,23 @@ def reproduce(
             screen.note(f"Written: {', '.join(str(out / name) for name in written)}")
 
 
-@app.command()
+@app.command(epilog=_examples("cite", "cite relieff", "cite all > references.bib"))
 def cite(
-    method: Annotated[str, typer.Argument(help="A method, or `all`.", show_default=False)],
+    method: Annotated[
+        str | None, typer.Argument(help="A method, or `all`; without one, highrelief.", show_default=False)
+    ] = None,
     debug: Debug = False,
 ) -> None:
-    """Print the references of a method, as BibTeX."""
+    """Print the references of this software or of a method, as BibTeX."""
     with exit_on_error(debug):
-        from ..catalog import references  # noqa: PLC0415
+        from ..catalog import references, software_citation  # noqa: PLC0415
         from .options import reference_keys  # noqa: PLC0415
 
-        keys = list(references()) if method == "all" else reference_keys(method)
-        bibtex = "\n\n".join(references()[key] for key in keys)
+        if method is None or method == "all":
+            entries = [software_citation(), *(references().values() if method == "all" else ())]
+        else:
+            entries = [references()[key] for key in reference_keys(method)]
+        bibtex = "\n\n".join(entries)
         typer.echo(bibtex)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from difflib import get_close_matches
 from functools import wraps
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_type_hints
 
 import typer
+from typer.models import ArgumentInfo
 
 from .errors import UsageError
 
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
 # Callbacks of Typer: checks beyond types, and conversions
 
 
-def _check_resamples(resamples: int) -> int:
-    if resamples % 2 or resamples == 2:
+def _check_resamples(resamples: int | None) -> int | None:
+    if resamples is not None and (resamples % 2 or resamples == 2):
         raise typer.BadParameter("halves come in pairs: 0, or an even number from 4 on.")
     return resamples
 
@@ -36,6 +38,12 @@ def _check_redundancy(threshold: float | None) -> float | None:
     if threshold is not None and not threshold > 0.0:
         raise typer.BadParameter("a number above 0, and at most 1.")
     return threshold
+
+
+def _check_seed(seed: int) -> int:
+    if not 0 <= seed < 2**32:
+        raise typer.BadParameter(f"{seed}; use a whole number from 0 to {2**32 - 1}.")
+    return seed
 
 
 def _check_jobs(jobs: int | None) -> int | None:
@@ -52,6 +60,12 @@ def _tab_separator(separator: str | None) -> str | None:
     return "\t" if separator in ("\\t", "tab") else separator
 
 
+#: Metavar of options without a value, for which some versions of Typer show the type.
+FLAG = " "
+#: The method that is chosen by the target.
+AUTO = "auto"
+
+
 @dataclass(frozen=True)
 class Request:
     """The options that a ranking depends on: a table, a method and their settings.
@@ -65,7 +79,7 @@ class Request:
         Path,
         typer.Argument(
             metavar="DATA",
-            help="CSV, TSV (also .gz), Parquet, Feather, ARFF, NPZ or h5ad.",
+            help="CSV, TSV (also .gz), Parquet, Feather, ARFF, NPZ or h5ad; - reads the standard input.",
             show_default=False,
             readable=False,
         ),
@@ -75,46 +89,81 @@ class Request:
         typer.Option(
             "--target",
             "-t",
-            help="Column with the class labels, or for some methods a continuous target.",
+            metavar="COLUMN",
+            help="Column with the class labels, or a continuous target.",
             show_default=False,
         ),
     ]
     method: Annotated[
-        str, typer.Option("--method", "-m", help="Method; `highrelief methods` lists them.")
-    ] = "irelief"
+        str,
+        typer.Option(
+            "--method",
+            "-m",
+            metavar="NAME",
+            help="Method; `highrelief methods` lists them. auto is high-relief for classes, or relieff with"
+            " --control, and rrelieff for a continuous target.",
+        ),
+    ] = AUTO
     settings: Annotated[
         Mapping[str, Any],
         list[str],
-        typer.Option("--set", help="Parameter of the method, name=value; can be repeated."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Parameter of the method; can be repeated."),
     ] = field(default_factory=dict)
     seed: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, help="Seed of methods that draw random numbers.")
+        int,
+        typer.Option(metavar="N", callback=_check_seed, help="Seed of methods that draw random numbers."),
     ] = 0
     labels: Annotated[
         str | None,
         Path,
-        typer.Option(help="Second file with the labels, by sample name.", readable=False),
+        typer.Option(metavar="FILE", help="Second file with the labels, by sample name.", readable=False),
     ] = None
     transpose: Annotated[
-        bool, typer.Option("--transpose", help="Rows are features and columns samples; needs --labels.")
+        bool,
+        typer.Option(
+            "--transpose", metavar=FLAG, help="Rows are features and columns samples; needs --labels."
+        ),
     ] = False
     identifiers: Annotated[
         tuple[str, ...],
         list[str],
-        typer.Option("--id", help="Column that names the samples; can be repeated."),
+        typer.Option("--id", metavar="COLUMN", help="Column that names the samples; can be repeated."),
     ] = ()
     drop: Annotated[
-        tuple[str, ...], list[str], typer.Option(help="Column to leave out; can be repeated.")
+        tuple[str, ...],
+        list[str],
+        typer.Option(metavar="COLUMN", help="Column to leave out; can be repeated."),
     ] = ()
+    drop_text: Annotated[
+        bool,
+        typer.Option(
+            "--drop-text", metavar=FLAG, help="Leave out text columns that the method does not support."
+        ),
+    ] = False
+    genotypes: Annotated[
+        bool,
+        typer.Option(
+            "--genotypes",
+            metavar=FLAG,
+            help="Count the minor alleles of genotypes written as AG, A/G, A|G or 0/1.",
+        ),
+    ] = False
     separator: Annotated[
         str | None,
-        typer.Option("--sep", callback=_tab_separator, help="Field separator (default: detected)."),
+        typer.Option(
+            "--sep", metavar="CHARACTER", callback=_tab_separator, help="Field separator (default: detected)."
+        ),
     ] = None
-    decimal: Annotated[str | None, typer.Option(help="Decimal mark (default: detected).")] = None
-    encoding: Annotated[str | None, typer.Option(help="Text encoding (default: UTF-8).")] = None
+    decimal: Annotated[str | None, typer.Option(metavar=".|,", help="Decimal mark (default: detected).")] = (
+        None
+    )
+    encoding: Annotated[str | None, typer.Option(metavar="NAME", help="Text encoding (default: UTF-8).")] = (
+        None
+    )
     missing: Annotated[
         str,
         typer.Option(
+            metavar="RULE",
             help="Missing values: auto (keep them where the method can, otherwise median), keep, median,"
             " drop-features, drop-samples or error.",
         ),
@@ -124,6 +173,7 @@ class Request:
         list[str],
         typer.Option(
             "--missing-value",
+            metavar="TOKEN",
             help="Token for a missing value, beside the defaults (NA, NaN, null, ? …); repeatable.",
         ),
     ] = ()
@@ -131,6 +181,7 @@ class Request:
         bool,
         typer.Option(
             "--no-default-missing",
+            metavar=FLAG,
             callback=_negate,
             help="Only empty fields and --missing-value stand for missing values.",
         ),
@@ -138,35 +189,42 @@ class Request:
     categorical: Annotated[
         tuple[str, ...],
         list[str],
-        typer.Option(help="Numeric column that is categorical; can be repeated."),
+        typer.Option(metavar="COLUMN", help="Numeric column that is categorical; can be repeated."),
     ] = ()
     batch: Annotated[
-        str | None, typer.Option(help="Column of batches; neighbors are searched within them.")
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of batches; neighbors are searched within them."),
     ] = None
     max_redundancy: Annotated[
         float | None,
         typer.Option(
             max=1.0,
+            metavar="0…1",
             callback=_check_redundancy,
             help="Keep one of redundant features: |correlation| of at least this, such as 0.9.",
         ),
     ] = None
     resamples: Annotated[
-        int,
+        int | None,
         typer.Option(
             min=0,
+            metavar="N",
             callback=_check_resamples,
-            help="Halves of the samples for the stability in the report; 0 for none.",
+            help="Fits to halves of the samples, for stability (default: 4 to 20; 0: no refits, and no"
+            " recommended number of features).",
         ),
-    ] = 20
+    ] = None
     groups: Annotated[
         str | None,
-        typer.Option(help="Column of groups; each stays in one fold, or in one half of a report."),
+        typer.Option(
+            metavar="COLUMN", help="Column of groups; each stays in one fold, or in one half of a report."
+        ),
     ] = None
     interactions: Annotated[
         bool | None,
         typer.Option(
             "--interactions/--no-interactions",
+            metavar=FLAG,
             help="Measure interactions of the best features for the report (default: if it is quick).",
             show_default=False,
         ),
@@ -179,7 +237,7 @@ class Request:
     def arguments(self, without: Collection[str] = ()) -> list[str]:
         """Return the request as arguments of a command, without some fields and defaults."""
         # The path must not be parsed as an option.
-        words = [f"./{self.data}" if self.data.startswith("-") else self.data]
+        words = [f"./{self.data}" if self.data.startswith("-") and self.data != "-" else self.data]
         for name, declaration in FIELDS.items():
             value = getattr(self, name)
             if name == "data" or name in without or value == declaration.default:
@@ -235,7 +293,7 @@ def flag(name: str) -> str:
     """Return the name of an option on the command line."""
     option = FIELDS[name].option if name in FIELDS else None
     # In Annotated, Typer keeps the first name of an option in the place of its default.
-    named = getattr(option, "metavar", None) or getattr(option, "default", None)
+    named = getattr(option, "metavar" if isinstance(option, ArgumentInfo) else "default", None)
     return named if isinstance(named, str) else f"--{name.replace('_', '-')}"
 
 
@@ -248,16 +306,22 @@ def is_given(context: typer.Context, name: str) -> bool:
 # The options of a command, and their request
 
 
-def with_request(order: str, *, optional: str = "") -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_request(
+    panels: Mapping[str, str], *, optional: str = ""
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add fields of `Request` to the options that a command declares itself.
 
-    ``order`` lists all options in the order of --help, ``optional`` those fields that may be left out.
+    ``panels`` lists all options by their panels, in the order of --help, ``optional`` those fields that may
+    be left out.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(command, eval_str=True).parameters
-        names = order.split()
-        parameters = [own.get(name) or _parameter(name, name in optional.split()) for name in names]
+        parameters = [
+            _in_panel(own.get(name) or _parameter(name, name in optional.split()), panel)
+            for panel, names in panels.items()
+            for name in names.split()
+        ]
 
         @wraps(command)
         def run(**given: Any) -> None:
@@ -269,6 +333,15 @@ def with_request(order: str, *, optional: str = "") -> Callable[[Callable[..., N
         return run
 
     return decorate
+
+
+def _in_panel(parameter: inspect.Parameter, panel: str) -> inspect.Parameter:
+    """Return a parameter whose option --help shows in a panel; arguments have one of their own."""
+    kind, option = get_args(parameter.annotation)
+    if not isinstance(option, ArgumentInfo):
+        option = copy(option)
+        option.rich_help_panel = panel
+    return parameter.replace(annotation=Annotated[kind, option])
 
 
 def _parameter(name: str, optional: bool) -> inspect.Parameter:
@@ -363,18 +436,22 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
 # Options of several commands that are not fields of a request
 
 BatchNeighbors = Annotated[
-    str | None, typer.Option(help="With --batch: search neighbors within (default) or across batches.")
+    str | None,
+    typer.Option(
+        metavar="within|across", help="With --batch: search neighbors within (default) or across batches."
+    ),
 ]
 Jobs = Annotated[
     int | None,
     typer.Option(
         "--jobs",
         "-j",
+        metavar="N",
         callback=_check_jobs,
         help="Number of threads, -1 for all cores; results do not depend on it.",
     ),
 ]
-NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.html.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show only the results.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show a traceback of errors.")]
+NoReport = Annotated[bool, typer.Option("--no-report", metavar=FLAG, help="Write no report.html.")]
+Force = Annotated[bool, typer.Option("--force", metavar=FLAG, help="Overwrite existing files.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", metavar=FLAG, help="Show only the results.")]
+Debug = Annotated[bool, typer.Option("--debug", metavar=FLAG, help="Show a traceback of errors.")]

@@ -40,7 +40,7 @@ def json_text(record: Mapping[str, Any]) -> str:
 def check_report() -> None:
     """Raise if reports cannot be made; call before a long computation."""
     if find_spec("jinja2") is None:
-        raise RunError("The report needs jinja2: pip install 'highrelief[report]', or --no-report.")
+        raise RunError("The report needs jinja2: pip install 'highrelief[cli]', or --no-report.")
 
 
 def check_free(path: Path, *, force: bool) -> None:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import shlex
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.compilation import clock, compilation_seconds
 from ..base.meta import fit_inside
 from ..base.selector import categories_parameter
 from ..datasets import make_fermat_spiral
@@ -23,12 +23,14 @@ from ..inspection.report.inputs import about_software, json_value
 from ..io.cells import TableError, counted, quoted
 from ..io.roles import LabeledTable
 from .errors import RunError, UsageError, distinct_messages, on_one_line
-from .options import Request
+from .options import AUTO, Request
 from .output import REPORT, csv_text, json_text, write_folder, write_text
 from .request import (
     check_batches,
     create_weighter,
     data_record,
+    default_method,
+    prepare,
     read_for,
     request_from,
     resolve,
@@ -36,6 +38,10 @@ from .request import (
     version_differences,
 )
 from .screen import SILENT, Listener
+
+if TYPE_CHECKING:
+    from ..inspection.report.inputs import ReportInputs
+    from ..inspection.report.report import Assessment
 
 # --max-redundancy
 
@@ -90,24 +96,14 @@ def measure_interactions(
 ) -> InteractionTable | str:
     """Measure the interactions of the best features; or return a sentence with the reason why not."""
     from ..inspection.report import features  # noqa: PLC0415  not needed for the fit
-    from ..inspection.report.inputs import report_inputs  # noqa: PLC0415
+    from ..inspection.report.report import planned_resampling  # noqa: PLC0415
 
-    request, table = ranking.request, ranking.table
+    request, inputs = ranking.request, _report_inputs(ranking)
     with listener.step("Weighing the best features without one another"):
-        inputs = report_inputs(
-            ranking.estimator,
-            table.X,
-            table.y,
-            feature_names=table.feature_names,
-            sample_names=None,
-            batches=table.batches,
-            groups=table.groups,
-            value_labels=table.levels,
-        )
         return features.measure_interactions(
             inputs,
             requested=request.interactions,
-            resamples=request.resamples,
+            resamples=planned_resampling(inputs, _resamples(request)).n_halves,
             random_state=request.seed,
             n_jobs=n_jobs,
         )
@@ -175,8 +171,17 @@ class Ranking:
     #: Warnings of the fit.
     warnings: list[str]
     started: datetime
-    #: Time of reading and fitting.
+    #: Time of reading, of fitting, and of compiling if kernels were compiled.
     seconds: dict[str, float]
+    #: The recommended features and the stability of the ranking, once they are known.
+    assessment: Assessment | None = None
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """Mask of the features to keep: those recommended, or as many as were requested."""
+        if self.assessment is not None:
+            return self.assessment.weights.kept
+        return np.asarray(self.estimator.get_support())
 
     @property
     def order(self) -> NDArray[np.int64]:
@@ -185,7 +190,7 @@ class Ranking:
 
     def csv(self) -> str:
         """Return ``ranking.csv``."""
-        kept = self.estimator.get_support()
+        kept = self.kept
         ranks, weights = self.estimator.ranking_, self.estimator.feature_weights_
         more = group_columns(self.estimator)
         rows = (
@@ -214,10 +219,39 @@ class Ranking:
             "request": self.request.as_json(),
             "parameters": json_value(dict(sorted(estimator.get_params().items()))),
             "data": data_record(self.table),
-            "result": {"kept": int(estimator.get_support().sum()), "warnings": self.warnings, **found},
+            "result": {
+                "kept": int(self.kept.sum()),
+                **self._recommendation(),
+                "warnings": self.warnings,
+                **found,
+            },
             "time": {"started": self.started.isoformat(timespec="seconds"), **self.seconds},
             **about_software(),
         }
+
+    def _recommendation(self) -> dict[str, Any]:
+        """Return the recommendation as ``run.json`` stores it; nothing if it is not known."""
+        if self.assessment is None:
+            return {}
+        finding, found = self.assessment.finding(), self.assessment.recommendation
+        record: dict[str, Any] = {"n_features": finding.n_features, "reason": finding.reason}
+        if not isinstance(found, str):
+            names = self.table.feature_names
+            record["features"] = [names[j] for j in self.order if found.features[j]]
+            record |= {"level": found.level, "by": found.by, "n_features_at_fdr": found.n_at_fdr}
+        record |= {"finding": finding.headline, "trust": finding.trust, "trust_reason": finding.trust_reason}
+        return {"recommendation": record}
+
+    def sentences(self) -> list[str]:
+        """Return the finding, the number of features to keep, and how far to trust it."""
+        if self.assessment is None:
+            return []
+        finding = self.assessment.finding()
+        return [
+            " ".join([finding.headline, *finding.sentences]),
+            f"{finding.keep}. {finding.reason}",
+            f"Trust: {finding.trust}. {finding.trust_reason}",
+        ]
 
     def write(self, folder: Path, *, force: bool) -> None:
         """Write ``ranking.csv`` and ``run.json``; delete the report of an earlier run."""
@@ -234,35 +268,100 @@ def rank(
     wrap: Callable[[Any], Any] | None = None,
     listener: Listener = SILENT,
     n_best: int | None = None,
+    doing: str = "",
 ) -> Ranking:
     """Read the table and fit the method.
 
     ``folder`` is searched for files that were moved. ``digest`` has the SHA-256 that the files must have.
     ``wrap`` puts the weighter into another estimator, whose ``fit`` takes groups. ``n_best`` is the number of
-    features to select with --max-redundancy.
+    features to select with --max-redundancy. ``doing`` completes the description of the fit.
     """
     source = source_of(request, folder)
-    estimator = create_weighter(request.method, request.settings, seed=request.seed, n_jobs=n_jobs)
-    check_batches(request.method, estimator, request.batch)
-    estimator = estimator if wrap is None else wrap(estimator)
-    estimator = with_redundancy_filter(estimator, request.max_redundancy)
-    request = resolve(request, estimator)
-    started, begin = datetime.now(UTC), time.perf_counter()
+    auto = request.method == AUTO
+    if not auto:  # invalid settings are found before a large table is read
+        request, estimator = _configure(request, n_jobs, wrap)
+    started, begin, compiled = datetime.now(UTC), clock(), compilation_seconds()
     with listener.step("Reading the table"):
-        as_read, table = read_for(estimator, request, source)
+        as_read = read_for(request, source, None if auto else estimator)
+        if auto:
+            method = default_method(continuous_target=as_read.continuous_target, controlled=wrap is not None)
+            request, estimator = _configure(replace(request, method=method), n_jobs, wrap)
+        table = prepare(as_read, request)
     if digest is not None and dict(digest) != table.digest:
         raise TableError("The data is not what it was in the run to repeat: its SHA-256 differs.")
-    read = time.perf_counter()
+    read = clock()
     listener.table(table)
+    if auto:
+        kind = "a continuous target" if table.continuous_target else "class labels"
+        listener.note(f"- Method: {request.method}, the default for {kind}.")
     if n_best is not None and request.max_redundancy is not None:
         estimator.set_params(n_features_to_select=min(n_best, len(table.feature_names)))
-    with listener.step(f"Weighing {counted(len(table.feature_names), 'feature')}"):
+    with listener.step(f"Weighing {counted(len(table.feature_names), 'feature')}{doing}"):
         groups = None if wrap is None else table.groups
         messages = fit_to_table(estimator, table, request.settings, groups)
     for each in messages:
         listener.note(f"- {each}")
-    seconds = {"reading": round(read - begin, 3), "fitting": round(time.perf_counter() - read, 3)}
+    seconds = {"reading": round(read - begin, 3), "fitting": round(clock() - read, 3)}
+    if compilation_seconds() > compiled:
+        seconds["compiling"] = round(compilation_seconds() - compiled, 3)
     return Ranking(request, as_read, table, estimator, messages, started, seconds)
+
+
+def _configure(
+    request: Request, n_jobs: int | None, wrap: Callable[[Any], Any] | None
+) -> tuple[Request, Any]:
+    """Return the request with automatic options set, and its estimator."""
+    estimator = create_weighter(request.method, request.settings, seed=request.seed, n_jobs=n_jobs)
+    check_batches(request.method, estimator, request.batch)
+    estimator = estimator if wrap is None else wrap(estimator)
+    estimator = with_redundancy_filter(estimator, request.max_redundancy)
+    return resolve(request, estimator), estimator
+
+
+# How many features to keep
+
+
+def _resamples(request: Request) -> int | str:
+    return "auto" if request.resamples is None else request.resamples
+
+
+def _report_inputs(ranking: Ranking) -> ReportInputs:
+    """Return the inputs of the report."""
+    from ..inspection.report.inputs import report_inputs  # noqa: PLC0415  not needed for the fit
+
+    table = ranking.table
+    return report_inputs(
+        ranking.estimator,
+        table.X,
+        table.y,
+        feature_names=table.feature_names,
+        sample_names=table.sample_names,
+        batches=table.batches,
+        groups=table.groups,
+        value_labels=table.levels,
+    )
+
+
+def assess(ranking: Ranking, *, n_jobs: int | None = None, listener: Listener = SILENT) -> Ranking:
+    """Return the ranking with a recommended number of features and its stability."""
+    from ..inspection.report.report import assess as assess_inputs  # noqa: PLC0415  not needed for the fit
+    from ..inspection.report.report import planned_resampling  # noqa: PLC0415
+
+    inputs, resamples = _report_inputs(ranking), _resamples(ranking.request)
+    planned = planned_resampling(inputs, resamples)
+    begin = clock()
+    what = f"Fitting {planned.n_halves} halves and {counted(planned.n_permutations, 'permutation')}"
+    try:
+        with listener.step(what):
+            found = assess_inputs(
+                inputs, resamples=resamples, random_state=ranking.request.seed, n_jobs=n_jobs
+            )
+    except MemoryError as error:
+        raise RunError(
+            "The machine has not enough memory to resample this table; use --resamples 0."
+        ) from error
+    seconds = {**ranking.seconds, "resampling": round(clock() - begin, 3)}
+    return replace(ranking, assessment=found, seconds=seconds)
 
 
 def fit_to_table(
@@ -330,12 +429,14 @@ def write_report(
     from ..inspection.report.page import ranking_page  # noqa: PLC0415
     from ..inspection.report.report import report_contents  # noqa: PLC0415  not needed for the fit
 
+    if ranking.assessment is None:
+        ranking = assess(ranking, n_jobs=n_jobs, listener=listener)
+        ranking.write(folder, force=True)
     interactions = measure_interactions(ranking, n_jobs=n_jobs, listener=listener)
     write_interactions(ranking, interactions, folder)
     request, table = ranking.request, ranking.table
-    halves = f"Ranking {request.resamples} halves of the samples"
     try:
-        with listener.step(halves if request.resamples else "Making the report"):
+        with listener.step("Making the report"):
             page = ranking_page(
                 report_contents(
                     ranking.estimator,
@@ -344,7 +445,8 @@ def write_report(
                     title=Path(request.data).name,
                     feature_names=table.feature_names,
                     sample_names=table.sample_names,
-                    resamples=request.resamples,
+                    resamples=_resamples(request),
+                    assessment=ranking.assessment,
                     random_state=request.seed,
                     n_jobs=n_jobs,
                     groups=table.groups,

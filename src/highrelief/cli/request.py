@@ -12,9 +12,11 @@ from types import UnionType
 from typing import Any, get_args, get_origin
 
 from ..base.selector import takes_categories, takes_continuous_target, takes_missing
-from ..catalog import METHODS
+from ..catalog import any_of, methods_with
 from ..inspection.report.inputs import about_software
-from ..io.cells import ContinuousTargetError, NoNumbersError, TableError, quoted
+from ..io.cells import ContinuousTargetError, NoNumbersError, TableError, quoted, quoted_list
+from ..io.files import STANDARD_INPUT
+from ..io.genotypes import count_alleles
 from ..io.imputation import RULES, drop_empty_features, impute, missing_mask, missing_summary
 from ..io.reading import Source, read_table
 from ..io.roles import LabeledTable, Roles
@@ -43,16 +45,20 @@ def create_weighter(name: str, settings: Mapping[str, Any], *, seed: int, n_jobs
     return home(*wrapped, **{each: values[each] for each in own if each in values})
 
 
-def methods_with(ability: Callable[[Any], bool]) -> list[str]:
-    """Return the methods that have an ability with default settings."""
-    return [name for name in METHODS if ability(create_weighter(name, {}, seed=0, n_jobs=None))]
+def default_method(*, continuous_target: bool, controlled: bool = False) -> str:
+    """Return the method that ``--method auto`` stands for; ``controlled``: fitted to permuted labels, too."""
+    if continuous_target:
+        return "rrelieff"
+    # HighRelief permutes labels itself; ReliefF weighs all permutations in one pass.
+    return "relieff" if controlled else "high-relief"
 
 
-def _alternatives(ability: Callable[[Any], bool], what: str) -> str:
-    """Return the methods that have an ability as the end of a sentence; empty if none has it."""
-    *others, last = methods_with(ability) or [""]
-    names = f"{', '.join(others)} or {last}" if others else last
-    return f"; use --method {names} for {what}" if names else ""
+def _alternatives(ability: Callable[[Any], bool], what: str, *, continuous_target: bool = False) -> str:
+    """Return the methods that have an ability as the end of a sentence."""
+    names = methods_with(
+        ability, among=lambda estimator: takes_continuous_target(estimator) == continuous_target
+    )
+    return f"; use --method {any_of(names)} for {what}" if names else ""
 
 
 def check_batches(name: str, estimator: Any, column: str | None) -> None:
@@ -93,6 +99,8 @@ def source_of(request: Request, folder: Path | None = None) -> Source:
         raise UsageError(
             "--transpose needs --labels FILE: a table of features as rows has no column of classes."
         )
+    if request.data == request.labels == str(STANDARD_INPUT):
+        raise UsageError("DATA and --labels cannot both be -, the standard input.")
     separator = request.separator
     # Surrogates may come from JSON, or from arguments that are not UTF-8.
     if separator is not None and (not separator or re.search('["\r\n\0\ud800-\udfff]', separator)):
@@ -120,42 +128,69 @@ def _find(name: str, folder: Path | None) -> Path:
 
 
 def _roles(request: Request) -> Roles:
-    return Roles(request.target, request.identifiers, request.drop, request.groups, request.batch)
+    return Roles(
+        request.target,
+        request.identifiers,
+        request.drop,
+        request.groups,
+        request.batch,
+        categorical=request.categorical,
+        genotypes=request.genotypes,
+    )
 
 
-def read_for(estimator: Any, request: Request, source: Source) -> tuple[LabeledTable, LabeledTable]:
-    """Read the table of a resolved request; return it as read, and as the estimator needs it."""
+def read_for(request: Request, source: Source, estimator: Any | None) -> LabeledTable:
+    """Read the table of a request for an estimator; None: for the methods that ``auto`` stands for."""
+    auto = estimator is None
     roles = replace(
         _roles(request),
-        continuous_target=takes_continuous_target(estimator),
-        text_as_categories=takes_categories(estimator),
-        categorical=request.categorical,
+        continuous_target=None if auto else takes_continuous_target(estimator),
+        text_as_categories=auto or takes_categories(estimator),
     )
     try:
-        as_read = read_table(source, roles)
+        table = read_table(source, roles)
     except ContinuousTargetError as error:
-        others = _alternatives(takes_continuous_target, "a continuous target")
+        others = _alternatives(takes_continuous_target, "a continuous target", continuous_target=True)
         raise TableError(f"{str(error).rstrip('.')}{others}.") from error
     except NoNumbersError as error:
         others = _alternatives(takes_categories, "categorical columns")
         raise TableError(f"{str(error).rstrip('.')}{others}.") from error
-    others = _alternatives(takes_categories, "them") if as_read.dropped_columns else ""
-    if others:
-        as_read = _with_note(as_read, f"{request.method} does not support categorical columns{others}.")
-    table = impute(as_read, request.missing)
+    if table.dropped_columns and not request.drop_text:
+        others = _alternatives(
+            takes_categories, "categorical columns", continuous_target=table.continuous_target
+        )
+        raise _text_columns(table, f"which {request.method} does not support{others}, ")
+    return table
+
+
+def _text_columns(table: LabeledTable, reason: str) -> TableError:
+    """Return the error for text columns that would be left out."""
+    contain = "contains" if len(table.dropped_columns) == 1 else "contain"
+    return TableError(
+        f"{quoted_list(table.dropped_columns)} {contain} text, {reason}--genotypes to count the alleles of"
+        " genotypes such as AG or A/G, or --drop-text to leave them out."
+    )
+
+
+def prepare(as_read: LabeledTable, request: Request) -> LabeledTable:
+    """Return the table of a resolved request as its estimator needs it: alleles counted, values imputed."""
+    table = impute(count_alleles(as_read), request.missing)
     missing = missing_mask(table)
     if missing.any():
         summary = missing_summary(missing)
         table = _with_note(table, f"{summary} stay missing: differences to them are those to be expected.")
-    return as_read, table
+    return table
 
 
 def read_for_comparison(request: Request, source: Source) -> LabeledTable:
     """Read a table of numbers and classes, as all methods and the classifiers of a comparison need it."""
     try:
-        table = drop_empty_features(read_table(source, _roles(request)))
+        as_read = read_table(source, _roles(request))
     except ContinuousTargetError as error:
         raise TableError(f"{str(error).rstrip('.')} to compare by.") from error
+    if as_read.dropped_columns and not request.drop_text:
+        raise _text_columns(as_read, "and a comparison needs numbers; use ")
+    table = drop_empty_features(count_alleles(as_read))
     missing = missing_mask(table)
     if not missing.any():
         return table

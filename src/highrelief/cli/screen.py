@@ -110,6 +110,7 @@ class Screen(Listener):
                 stream.reconfigure(errors="backslashreplace")
         self.out, self.err = Terminal(), Terminal(stderr=True)
         self._quiet = quiet
+        self._noted_compilation = False
 
     def note(self, text: str) -> None:
         """Show a note."""
@@ -119,8 +120,17 @@ class Screen(Listener):
     @contextmanager
     def step(self, description: str) -> Iterator[ReportProgress]:
         """Show a progress bar with the time left, if the computation takes long."""
+        from ..base.compilation import MESSAGE, observing_compilation  # noqa: PLC0415
+
         if self._quiet or not self.err.is_terminal:
-            yield lambda done, total: None
+
+            def note_once(compiling: bool) -> None:
+                if compiling and not self._noted_compilation:
+                    self._noted_compilation = True
+                    self.note(f"- {MESSAGE}")
+
+            with observing_compilation(note_once):
+                yield lambda done, total: None
             return
         from rich.progress import (  # noqa: PLC0415
             BarColumn,
@@ -139,20 +149,25 @@ class Screen(Listener):
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
             BarColumn(),
+            TextColumn("{task.fields[steps]}", markup=False),
             TimeElapsedColumn(),
             TextColumn("left:"),
             TimeRemainingColumn(),
         )
         progress = Progress(*columns, console=self.err, transient=True)
-        task = progress.add_task(description, total=None)
+        task = progress.add_task(description, total=None, steps="")
         finished = threading.Event()
         starter = start_helper(lambda: None if finished.wait(limits.progress_delay) else progress.start())
 
         def report(done: int, total: int) -> None:
-            progress.update(task, completed=done, total=total)
+            progress.update(task, completed=done, total=total, steps=f"{done:,} of {total:,}")
+
+        def describe(compiling: bool) -> None:
+            suffix = " (compiling for this machine, once)" if compiling else ""
+            progress.update(task, description=f"{description}{suffix}")
 
         try:
-            with listening(report):
+            with listening(report), observing_compilation(describe):
                 yield report
         finally:
             finished.set()
@@ -190,21 +205,9 @@ class Screen(Listener):
             values = (["" if each is None else each for each in row.values()] for row in rows)
             self.out.rows([list(rows[0]), *values])
             return
-        cells = (
-            (
-                row["method"],
-                row["classifier"],
-                _share(row["accuracy"]),
-                f"{_share(row['accuracy_lower'])} to {_share(row['accuracy_upper'])}",
-                f"{row['n_features']:g} ({row['n_features_least']} to {row['n_features_most']})",
-                _share(row["ranking_stability"]),
-                _share(row["tradeoff"]),
-                f"{row['seconds']:.2g}",
-            )
-            for row in rows
-        )
-        numbers = ("accuracy", "interval", "features", "stability", "trade-off", "seconds")
-        self.out.table(("method", "classifier", *numbers), cells, right=numbers)
+        from ..inspection.comparison import COLUMNS, formatted_rows  # noqa: PLC0415
+
+        self.out.table(COLUMNS, formatted_rows(rows), right=COLUMNS[2:])
 
     def results(self, results: Results) -> None:
         """Show reproduced and published results side by side."""
@@ -229,7 +232,3 @@ class Screen(Listener):
                 self.out.print(f"  {each.name:<{width}}  {each.title}", soft_wrap=True)
             for name, reason in paper.not_run.items():
                 self.out.print(f"  {name:<{width}}  cannot be run: {reason}", style="dim", soft_wrap=True)
-
-
-def _share(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.meta import CONTROLS
+from ..catalog import any_of
 from ..io.cells import counted, quoted_list
 from ..io.roles import LabeledTable
 from ..selection.error_control import METHODS, ErrorControlledSelector
@@ -45,6 +46,16 @@ def write_selection(ranking: Ranking, n_best: int, path: Path, *, force: bool) -
     return write_features(ranking, {ranked[j] for j in best}, path, force=force)
 
 
+def write_recommended(ranking: Ranking, path: Path, *, force: bool) -> list[str]:
+    """Write the samples, their labels and the recommended features as read; return the names."""
+    names = ranking.table.feature_names
+    if ranking.assessment is None or isinstance(ranking.assessment.recommendation, str):
+        reason = "" if ranking.assessment is None else f" {ranking.assessment.recommendation}"
+        raise UsageError(f"Use --top N, to keep N features.{reason}")
+    kept = ranking.assessment.recommendation.features
+    return write_features(ranking, {names[j] for j in np.flatnonzero(kept)}, path, force=force)
+
+
 def write_features(ranking: Ranking, chosen: Set[str], path: Path, *, force: bool) -> list[str]:
     """Write the samples, their labels and the named features as read; return the names in order."""
     kind = path.suffix.lower()
@@ -72,8 +83,14 @@ def _write(
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     np.lib.format.write_array(member, array, allow_pickle=False)
         return
-    samples = {} if table.sample_names is None else {_free("sample", [*names, target]): table.sample_names}
-    columns: dict[str, Any] = {**samples, target: table.y.tolist()}
+    columns: dict[str, Any] = {}
+    by_column = dict(table.identifiers)
+    if table.sample_names is not None and not by_column:
+        by_column = {"sample": table.sample_names}
+    for name, values in by_column.items():
+        # R's write.table gives the column of row names no name.
+        columns[_free(name or "sample", [*columns, *names, target])] = values
+    columns[target] = table.y.tolist()
     columns.update({name: _values(X[:, place], table.levels.get(name)) for place, name in enumerate(names)})
     if kind in (".parquet", ".feather"):
         import polars as pl  # noqa: PLC0415
@@ -84,10 +101,10 @@ def _write(
         frame.write_parquet(content) if kind == ".parquet" else frame.write_ipc(content)
         path.write_bytes(content.getbuffer())
         return
-    values = [
+    fields = [
         [_field(each) for each in np.asarray(column, dtype=object).tolist()] for column in columns.values()
     ]
-    text = csv_text(list(columns), zip(*values, strict=True), separator="\t" if kind == ".tsv" else ",")
+    text = csv_text(list(columns), zip(*fields, strict=True), separator="\t" if kind == ".tsv" else ",")
     write_utf8(text, path)
 
 
@@ -211,13 +228,23 @@ class ControlledSelection:
         rate = f"{_RATES[self.control.control]} of {self.control.level:g}, by {self.control.by}"
         n_features = len(self.ranking.table.feature_names)
         if self.n_kept == 0:
-            return f"None of the {counted(n_features, 'feature')} is found to be real at a {rate}."
+            found = f"None of the {counted(n_features, 'feature')} is found to be real at a {rate}."
+            return f"{found} {self._advice()}"
         n_real = int(self.selector.get_support().sum())
         are = "feature is" if n_real == 1 else "features are"
         found = f"{n_real:,} of {n_features:,} {are} kept at a {rate}."
         if not self._filtered:
             return found
         return f"{found[:-1]}; {self.n_kept:,} of them are not redundant, and are written."
+
+    def _advice(self) -> str:
+        """Return what may select features where none was found."""
+        tries = [f"a larger --level than {self.control.level:g}"]
+        if self.control.control == "fwer":
+            tries.append("--control fdr, which is less strict")
+        if self.ranking.request.method != "high-relief":
+            tries.append("`highrelief rank` with --method high-relief, which also scans pairs of features")
+        return f"Try {any_of([*tries, 'more samples'])}; --top N keeps a fixed number."
 
     def write(self, path: Path, *, force: bool) -> Path:
         """Write the table with the features kept, and the statistics of all features to a second file."""
@@ -242,9 +269,11 @@ def select_controlled(
     request: Request, control: Control, *, n_jobs: int | None = None, listener: Listener = SILENT
 ) -> ControlledSelection:
     """Read the table, weight its features, select those that pass the error control."""
+    repeats = f", {control.n_permutations:,} permutations" if control.by == "permutation" else ""
     ranking = rank(
         request,
         n_jobs=n_jobs,
+        doing=repeats,
         wrap=lambda weighter: control.wrap(weighter, seed=request.seed, n_jobs=n_jobs),
         listener=listener,
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -81,7 +82,7 @@ class MethodResult:
     weights: NDArray[np.float64] | None
     #: (n_folds, n_features) selected features.
     selections: NDArray[np.bool_]
-    #: (n_folds,) wall time of one fit; the first of a method may include loading or compiling its kernels.
+    #: (n_folds,) wall time of one fit, without compiling; the first of a method may include loading kernels.
     seconds: NDArray[np.float64]
 
     @property
@@ -117,9 +118,13 @@ class MethodResult:
         }
 
 
-@dataclass(frozen=True)
+#: Columns of a comparison as a notebook or the command shows it.
+COLUMNS = ("method", "classifier", "accuracy", "interval", "features", "stability", "trade-off", "seconds")
+
+
+@dataclass(frozen=True, repr=False)
 class Comparison:
-    """Result of :func:`compare`."""
+    """Result of :func:`compare`; a notebook and the interpreter show it as a table."""
 
     #: In the order of the arguments; the last is the baseline with all features.
     methods: list[MethodResult]
@@ -151,6 +156,40 @@ class Comparison:
                 }
                 values = {key: None if np.isnan(value) else value for key, value in numbers.items()}
                 yield {"method": method.name, "classifier": name, **values}
+
+    def __repr__(self) -> str:
+        lines = [COLUMNS, *formatted_rows(self.rows())]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        aligned = (
+            [*map(str.ljust, line[:2], widths[:2]), *map(str.rjust, line[2:], widths[2:])] for line in lines
+        )
+        return "\n".join("  ".join(line).rstrip() for line in aligned)
+
+    def _repr_html_(self) -> str:
+        def row(cells: Sequence[str], tag: str) -> str:
+            return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+        body = "".join(row(cells, "td") for cells in formatted_rows(self.rows()))
+        return f"<table><thead>{row(COLUMNS, 'th')}</thead><tbody>{body}</tbody></table>"
+
+
+def formatted_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
+    """Yield the cells of :data:`COLUMNS` for the rows of a comparison; empty where a value is undefined."""
+
+    def share(value: float | None) -> str:
+        return "" if value is None else f"{value:.3f}"
+
+    for row in rows:
+        yield (
+            row["method"],
+            row["classifier"],
+            share(row["accuracy"]),
+            f"{share(row['accuracy_lower'])} to {share(row['accuracy_upper'])}",
+            f"{row['n_features']:g} ({row['n_features_least']} to {row['n_features_most']})",
+            share(row["ranking_stability"]),
+            share(row["tradeoff"]),
+            f"{row['seconds']:.2g}",
+        )
 
 
 def compare(

@@ -102,11 +102,16 @@ def _keep_features(table: LabeledTable, kept: NDArray[np.bool_], why: str) -> La
 
 def _keep_samples(table: LabeledTable, kept: NDArray[np.bool_], note: str) -> LabeledTable:
     names = table.sample_names
+    by_column = {
+        name: [value for value, row in zip(values, kept, strict=True) if row]
+        for name, values in table.identifiers.items()
+    }
     return replace(
         table,
         X=table.X[kept],
         y=table.y[kept],
         sample_names=None if names is None else [name for name, row in zip(names, kept, strict=True) if row],
+        identifiers=by_column,
         groups=None if table.groups is None else table.groups[kept],
         batches=None if table.batches is None else table.batches[kept],
         notes=[*table.notes, note],

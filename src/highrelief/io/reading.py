@@ -11,13 +11,24 @@ import numpy as np
 
 from .binary import read_frame, read_npz
 from .cells import Cells, TableError, counted, mask_missing, quoted, quoted_list, unknown_column
-from .files import InputFile
+from .files import STANDARD_INPUT, InputFile
 from .h5ad import read_h5ad
 from .roles import LabeledTable, Roles, is_unique_key, labeled_table
 from .text import Dialect, read_arff, read_delimited
 
 _FRAMES = {".parquet": "Parquet", ".pq": "Parquet"} | dict.fromkeys((".feather", ".arrow", ".ipc"), "Feather")
 _TEXT = (".csv", ".tsv", ".tab", ".txt", ".dat", ".data")
+#: First bytes of binary formats, and the endings of their files.
+_SIGNATURES = {
+    b"PAR1": ".parquet",
+    b"ARROW1": ".feather",
+    b"\x89HDF\r\n\x1a\n": ".h5ad",
+    b"PK\x03\x04": ".npz",
+}
+#: Endings of archives that are no NPZ files.
+_SHEETS = (".xlsx", ".xlsm", ".ods", ".zip")
+#: Rows per column of a table that may have features as rows.
+_TALL = 5
 #: Supported formats, for messages.
 KINDS = "CSV and TSV (also .gz), Parquet, Feather, ARFF, NPZ and h5ad"
 
@@ -47,6 +58,8 @@ def read_table(source: Source, roles: Roles) -> LabeledTable:
     digest = {file.name: file.digest}
     if source.transpose:
         cells = _transpose(cells, source)
+    elif source.labels is None and roles.target not in (*cells.names, *cells.annotations):
+        _check_orientation(cells, roles, source)
     if source.labels is not None:
         file = InputFile(source.labels)
         labels = _read_cells(file, source.dialect.tokens_only())
@@ -59,10 +72,23 @@ def _read_cells(file: InputFile, dialect: Dialect) -> Cells:
     suffixes = [suffix.lower() for suffix in file.path.suffixes]
     kind = suffixes[-2] if len(suffixes) > 1 and suffixes[-1] == ".gz" else (suffixes or [""])[-1]
     try:
-        return _reader(kind, file, dialect)
+        written = _kind_by_content(file)
+        if written is None or kind in _SHEETS:
+            return _reader(".csv" if file.path == STANDARD_INPUT else kind, file, dialect)
+        cells = _reader(written, file, dialect)
+        if _FRAMES.get(kind, kind) != _FRAMES.get(written, written) and file.path != STANDARD_INPUT:
+            name = _FRAMES.get(written, written[1:])
+            cells.notes.append(f"Read as {name}, which {file.name} is by its content.")
+        return cells
     except MemoryError as error:
         reason = f": {error}" if str(error) else "."
         raise TableError(f"{quoted(file.path)} does not fit into memory{reason}") from error
+
+
+def _kind_by_content(file: InputFile) -> str | None:
+    """Return the ending of files of the format that the first bytes identify; None for text and others."""
+    start = file.read_start(max(map(len, _SIGNATURES)))
+    return next((kind for signature, kind in _SIGNATURES.items() if start.startswith(signature)), None)
 
 
 def _reader(kind: str, file: InputFile, dialect: Dialect) -> Cells:
@@ -79,6 +105,26 @@ def _reader(kind: str, file: InputFile, dialect: Dialect) -> Cells:
     raise TableError(
         f"Unknown file format of {quoted(file.name)}; supported: {KINDS}, and any text with --sep."
     )
+
+
+def _check_orientation(cells: Cells, roles: Roles, source: Source) -> None:
+    """Raise if the target is missing because the rows are features: --transpose was forgotten."""
+    naming = min(cells.text_columns, default=None)
+    if naming is None:
+        return
+    names = cells.labels(naming)
+    if roles.target in names:
+        raise TableError(
+            f"{quoted(roles.target)} is a row of {source.path.name}, not a column: use --transpose, with the"
+            " labels in a second file (--labels FILE)."
+        )
+    tall = cells.n_rows > _TALL * len(cells.names) and len(cells.text_columns) <= 2
+    if tall and is_unique_key(names):
+        raise TableError(
+            f"The table has no column {quoted(roles.target)} (the target). It has {cells.n_rows:,} rows named"
+            f" {quoted_list([name or '' for name in names], 2)}: if these are features, use --transpose and"
+            " --labels FILE."
+        )
 
 
 def _transpose(cells: Cells, source: Source) -> Cells:
@@ -122,6 +168,11 @@ def _transpose(cells: Cells, source: Source) -> Cells:
 def _join_labels(cells: Cells, labels: Cells, roles: Roles, source: Source) -> Cells:
     """Join the columns of a second file to the table, by the sample names."""
     assert source.labels is not None
+    if not source.transpose and _has_samples_as_columns(cells, labels):
+        raise TableError(
+            f"The samples of {source.labels.name} are columns of {source.path.name}, not rows: use"
+            " --transpose."
+        )
     samples = _sample_names(cells, roles, source)
     if roles.target not in labels.names:
         raise unknown_column(roles.target, labels.names, f"the target, in {source.labels.name}")
@@ -175,6 +226,18 @@ def _join_labels(cells: Cells, labels: Cells, roles: Roles, source: Source) -> C
         annotation_numbers={**cells.annotation_numbers, **numbers},
         notes=[*cells.notes, *labels.notes, *notes],
     )
+
+
+def _has_samples_as_columns(cells: Cells, labels: Cells) -> bool:
+    """Return whether the column names of a table, and not its rows, are the samples of the labels."""
+    header, of_rows = set(cells.names), {*(cells.row_names or ())}
+    for words in cells.text_columns.values():
+        of_rows.update(filter(None, words))
+    for words in labels.text_columns.values():
+        keys = set(filter(None, words))
+        if 2 * len(keys & header) > len(header) and not keys & of_rows:
+            return True
+    return False
 
 
 def _sample_names(cells: Cells, roles: Roles, source: Source) -> list[str]:

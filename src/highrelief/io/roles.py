@@ -24,6 +24,7 @@ from .cells import (
     quoted_list,
     unknown_column,
 )
+from .genotypes import allele_counts, look_like_genotypes
 
 # The target
 
@@ -63,6 +64,15 @@ def class_labels(y: Sequence[str], target: str) -> NDArray[Any]:
             f" {_MAX_CLASSES:,} are allowed, with {_MIN_SAMPLES_PER_CLASS} samples each on average."
         )
     return np.array(y)
+
+
+def _is_continuous(y: Sequence[str], target: str) -> bool:
+    """Return whether a target looks like a measurement; raise if it is neither that nor one of classes."""
+    try:
+        class_labels(y, target)
+    except ContinuousTargetError:
+        return True
+    return False
 
 
 def _numbers(texts: Collection[str]) -> NDArray[np.float64] | None:
@@ -125,12 +135,14 @@ class Roles:
     groups: str | None = None
     #: Column of batch labels, or None.
     batches: str | None = None
-    #: Whether the target is continuous.
-    continuous_target: bool = False
+    #: Whether the target is continuous; None: detected.
+    continuous_target: bool | None = False
     #: Whether text columns are categorical features.
     text_as_categories: bool = False
     #: Numeric columns that are categorical features.
     categorical: Sequence[str] = ()
+    #: Whether genotypes written as text are counted as minor alleles.
+    genotypes: bool = False
 
 
 @dataclass(frozen=True)
@@ -156,6 +168,10 @@ class LabeledTable:
     categories: frozenset[str] = frozenset()
     #: Text columns that were left out.
     dropped_columns: tuple[str, ...] = ()
+    #: The columns that identify the samples, by name; the first has ``sample_names``.
+    identifiers: Mapping[str, list[str]] = field(default_factory=dict)
+    #: Number of minor alleles of each level, by the names of the features that are genotypes.
+    genotypes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     #: SHA-256 of the files, by name.
     digest: Mapping[str, str] = field(default_factory=dict)
 
@@ -197,6 +213,7 @@ class _TableBuilder:
         self._level_names: dict[str, list[str]] = {}
         self._categories: frozenset[str] = frozenset()
         self._dropped_columns: list[str] = []
+        self._genotypes: dict[str, dict[str, float]] = {}
 
     def table(self) -> LabeledTable:
         roles = self._roles
@@ -216,8 +233,11 @@ class _TableBuilder:
                 f"{quoted(self._names[index])} is named by --drop or --id, and is the target, the groups or"
                 " the batches."
             )
-        target_values = self._continuous_target(text) if roles.continuous_target else None
         classes = mask_missing(text, self._cells.tokens.for_text)
+        continuous = roles.continuous_target
+        if continuous is None:
+            continuous = _is_continuous([each for each in classes if each is not None], roles.target)
+        target_values = self._continuous_target(text) if continuous else None
         rows = (
             np.array([each is not None for each in classes])
             if target_values is None
@@ -239,7 +259,14 @@ class _TableBuilder:
             y = class_labels([each for each in classes if each is not None], roles.target)
         else:
             y = target_values[rows]
-        sample_names = self._sample_names([*id_columns, *detected_ids], rows)
+        identifiers = {
+            self._names[index]: self._kept_names(self._cells.labels(index), rows)
+            for index in dict.fromkeys([*id_columns, *detected_ids])
+        }
+        row_names = self._cells.row_names
+        sample_names = None if row_names is None else self._kept_names(row_names, rows)
+        if identifiers:
+            sample_names = next(iter(identifiers.values()))
         X, features = self._features([index for index in rest if index not in detected_ids], rows)
         return LabeledTable(
             X,
@@ -252,6 +279,8 @@ class _TableBuilder:
             levels=self._level_names,
             categories=self._categories,
             dropped_columns=tuple(self._dropped_columns),
+            identifiers=identifiers,
+            genotypes=self._genotypes,
         )
 
     def _continuous_target(self, text: list[str | None]) -> NDArray[np.float64]:
@@ -366,17 +395,26 @@ class _TableBuilder:
         self._cells.read_text = None
         coded: dict[int, NDArray[Any]] = {}
         dropped_columns = set()
+        look_alike = []
         for index in [index for index in indices if index in self._cells.text_columns or index in texts]:
             if index not in declared:
                 self._check_stray_text(index)
             words = texts[index] if index in texts else self._cells.text_columns[index]
             levels = sorted({word for word in words if word is not None})
-            if self._roles.text_as_categories or index in declared or len(levels) == 2:
+            counts = None
+            if self._roles.genotypes and index not in declared:
+                counts = allele_counts(words, self._number_tokens)
+            if counts is not None:
+                self._genotypes[self._names[index]] = counts
+            elif index not in declared and look_like_genotypes(levels):
+                look_alike.append(index)
+            if self._roles.text_as_categories or index in declared or len(levels) == 2 or counts is not None:
                 code = {word: float(number) for number, word in enumerate(levels)}
                 coded[index] = np.array([np.nan if word is None else code[word] for word in words])
                 self._level_names[self._names[index]] = levels
             else:
                 dropped_columns.add(index)
+        self._note_genotypes(look_alike)
         self._note_codings(coded, declared, sorted(dropped_columns))
         kept = [index for index in indices if index not in dropped_columns]
         if not kept and dropped_columns:
@@ -402,6 +440,21 @@ class _TableBuilder:
         self._check_finite(X, kept, np.flatnonzero(rows))
         return X, kept
 
+    def _note_genotypes(self, look_alike: Sequence[int]) -> None:
+        """Note the columns whose minor alleles are counted, or could be; raise if --genotypes finds none."""
+        if self._genotypes:
+            self._note(
+                f"Genotypes, counted as minor alleles (0, 1, 2): {quoted_list(list(self._genotypes))}."
+            )
+        elif self._roles.genotypes:
+            raise TableError(
+                "--genotypes: no column has genotypes written as text, such as AG, A/G or 0|1; columns of the"
+                " numbers 0, 1 and 2 need no option."
+            )
+        elif look_alike:
+            are = "looks like genotypes" if len(look_alike) == 1 else "look like genotypes"
+            self._note(f"{self._listed(look_alike)} {are}: --genotypes counts their minor alleles.")
+
     def _categories_as_text(self, indices: Sequence[int]) -> dict[int, list[str | None]]:
         """Return the text of categorical numeric columns if it differs from the numbers (01, 20 digits)."""
         numeric = [index for index in indices if index not in self._cells.text_columns]
@@ -424,11 +477,12 @@ class _TableBuilder:
     def _note_codings(self, coded: Iterable[int], declared: set[int], dropped_columns: list[int]) -> None:
         """Note how text columns are encoded, which columns are categorical and which are left out."""
         categories = {*coded, *declared} if self._roles.text_as_categories else declared
+        categories = {index for index in categories if self._names[index] not in self._genotypes}
         self._categories = frozenset(self._names[index] for index in categories)
         self._dropped_columns = [self._names[index] for index in dropped_columns]
         meanings: dict[tuple[str, ...], list[int]] = {}
         for index in coded:
-            if index not in categories:
+            if index not in categories and self._names[index] not in self._genotypes:
                 meanings.setdefault(tuple(self._level_names[self._names[index]]), []).append(index)
         for (zero, one), coding in list(meanings.items())[:_MAX_CODINGS]:
             self._note(f"{self._listed(coding)}: {quoted(zero)} counts as 0 and {quoted(one)} as 1.")
@@ -472,9 +526,9 @@ class _TableBuilder:
                 f" {self._cells.row_name(rows[row])}."
             )
 
-    def _sample_names(self, id_columns: Sequence[int], rows: NDArray[np.bool_]) -> list[str] | None:
-        names = self._cells.labels(id_columns[0]) if id_columns else self._cells.row_names
-        return None if names is None else [name or "" for name, row in zip(names, rows, strict=True) if row]
+    @staticmethod
+    def _kept_names(names: Sequence[str | None], rows: NDArray[np.bool_]) -> list[str]:
+        return [name or "" for name, row in zip(names, rows, strict=True) if row]
 
 
 def is_unique_key(words: Sequence[str | None]) -> bool:

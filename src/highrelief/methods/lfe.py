@@ -152,7 +152,7 @@ class LFE(FeatureExtractor):
             The fitted extractor.
         """
         data = self._check_fit(X, y, sample_weight)
-        engine = self._engine(data)
+        engine = self._choose_engine(data)
         search = engine.nearest(Neighborhood(self.n_neighbors, self.metric, pooled=True))
         shares = search.all_shares()
         if not shares.nnz:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
+from .._engine.categories import MISSING, MOST_LEVELS
 from .._engine.memory import check_room
 from .._engine.parameters import constraints, count, random_generator
 from .._engine.threads import even_ranges, n_pieces, run_all
@@ -23,10 +24,6 @@ from ..base.training_data import TrainingData
 from ..base.validation import FLOAT_TYPES
 from ..base.weighter import FeatureWeighter
 
-#: Integers of at most so many distinct values are levels.
-MOST_LEVELS = 10
-#: Code of a missing value.
-MISSING = -1
 #: Level of ``threshold_``, Bonferroni over all ordered pairs.
 LEVEL = 0.05
 #: Most quantile bins; no level may have less than 2 % of the samples anyway.
@@ -122,9 +119,9 @@ class PairScan(CategoricalFeaturesMixin, FeatureWeighter):
         Rows of ``pairs_``.
     n_permutations : int, default=0
         Scans with permuted labels, from which p-values follow; 0: none.
-    categorical_features : "from_dtype", mask, indices or names, default=None
+    categorical_features : "auto", "from_dtype", mask, indices or names, default=None
         Features whose values are levels without an order. "from_dtype": the columns of a DataFrame that
-        contain categories or text. None: all are numbers.
+        contain categories or text. "auto": these, and all columns that are not binned. None: all are numbers.
     n_features_to_select : int, float or None, default=None
         None keeps the ``n_features_`` features with weights above ``threshold_``, at least one; an int that
         many; a float in (0, 1] that share.
@@ -205,6 +202,7 @@ class PairScan(CategoricalFeaturesMixin, FeatureWeighter):
 
     _allows_missing = True
     _types = (*FLOAT_TYPES, np.int8, np.uint8, np.bool_)
+    _finds_levels = True
 
     _constraints = constraints(n_pairs=count(at_least=0), n_permutations=count(at_least=0))
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
-from time import perf_counter
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -19,6 +18,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import has_fit_parameter
 
 from .._engine.parameters import random_generator
+from ..base.compilation import clock
 from ..base.folds import SAME_SCORE, lowest_accepted, usable_folds
 from ..base.meta import CrossValidatedWeighter, weights_of
 from ..base.progress import watched, with_callbacks
@@ -288,9 +288,9 @@ class CrossValidatedSelector(CrossValidatedWeighter):
         parts = usable_folds(self.cv, data.X, data.codes, data.included, self._fold_groups(data, groups))
         folds = [Fold(*each, seed=int(random.randint(SEEDS))) for each in parts]
         with watched(self, total=len(folds) + 1) as progress:
-            start = perf_counter()
+            start = clock()
             weights = fit_to_all(self, data, seed)
-            self.refit_time_ = perf_counter() - start
+            self.refit_time_ = clock() - start
             self._warn_of_folds(
                 len(folds), "to choose a number of features by", "those of weight > 0 are kept"
             )

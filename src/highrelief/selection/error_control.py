@@ -12,11 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from .._dask.collections import gathered
 from .._engine.parameters import check_flag, constraints, count, number, one_of, random_generator
 from ..base.meta import CONTROLS, Decision, SingleFitWeighter
-from ..base.progress import watched, with_callbacks
+from ..base.progress import listening, watched, with_callbacks
 from ..base.resampling import SEEDS, Workers, fit_to_all
 from ..base.selector import best_features
 from ..base.training_data import Metadata, TrainingData
 from ..base.validation import label_codes, refuse_dask, warn_user
+from ..methods.relief import ReliefF
 from .permutation import MOST_REALIGNED, STATISTICS, Exchange, PermutationTest
 
 #: Methods of error control.
@@ -81,10 +82,10 @@ class ErrorControlledSelector(SingleFitWeighter):
 
     Parameters
     ----------
-    estimator : estimator
+    estimator : estimator or None, default=None
         A weighter, or any estimator of scikit-learn that has ``feature_importances_`` or ``coef_`` after its
-        fit. It is cloned, never fitted itself. A clone is fitted for every permutation; Relief and ReliefF
-        without missing values compute all permutations at once, many times faster.
+        fit; None is ``ReliefF()``. It is cloned, never fitted itself, once for every permutation; Relief and
+        ReliefF without missing values compute all permutations at once, many times faster.
     method : {"permutation", "stability", "knockoff"}, default="permutation"
         The method: permuted labels; agreement of halves of the samples
         (:func:`~highrelief.selection.stability_selection.decide_by_stability`); knockoffs, copies of the
@@ -187,7 +188,7 @@ class ErrorControlledSelector(SingleFitWeighter):
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: Any = None,
         *,
         method: str = "permutation",
         control: str = "fdr",
@@ -218,6 +219,10 @@ class ErrorControlledSelector(SingleFitWeighter):
         self.options = options
         self.random_state = random_state
 
+    @property
+    def _wrapped(self) -> Any:
+        return ReliefF() if self.estimator is None else self.estimator
+
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
         if self.options is not None and not isinstance(self.options, Mapping):
@@ -230,10 +235,10 @@ class ErrorControlledSelector(SingleFitWeighter):
                 f"options={self.options!r}: {', '.join(unknown)} cannot be among them; method={self.method!r}"
                 f" has {', '.join(OPTIONS[self.method])}."
             )
-        if self.statistic == "margins" and not hasattr(self.estimator, "margins"):
+        if self.statistic == "margins" and not hasattr(self._wrapped, "margins"):
             raise ValueError(
                 f"statistic={self.statistic!r} needs an estimator that has margins, and"
-                f" {type(self.estimator).__name__} has none; use 'weights'."
+                f" {type(self._wrapped).__name__} has none; use 'weights'."
             )
 
     @with_callbacks
@@ -276,7 +281,9 @@ class ErrorControlledSelector(SingleFitWeighter):
         random = random_generator("random_state", self.random_state)
         # Drawn first: the weights do not depend on the method.
         seed = int(random.randint(SEEDS))
-        weights = fit_to_all(self, data, seed)
+        # The progress of a selection is that of its permutations, not of the first fit.
+        with listening(lambda done, total: None):
+            weights = fit_to_all(self, data, seed)
         if self.method == "permutation":
             decision = self._by_permutation(data, groups, batches, random)
         else:
@@ -341,13 +348,13 @@ class ErrorControlledSelector(SingleFitWeighter):
         if self.method == "stability":
             from .stability_selection import N_PAIRS, decide_by_stability  # noqa: PLC0415
 
-            decision = decide_by_stability(self.estimator, data.X, data.y, **common, **metadata)
+            decision = decide_by_stability(self._wrapped, data.X, data.y, **common, **metadata)
             self.execution_ = self._workers(data, 2 * common.get("n_pairs", N_PAIRS)).execution
             return decision
         from .knockoffs import decide_by_knockoffs  # noqa: PLC0415
 
         self.execution_ = self._workers(data, 1).execution
-        return decide_by_knockoffs(self.estimator, data.X, data.y, **common, **metadata)
+        return decide_by_knockoffs(self._wrapped, data.X, data.y, **common, **metadata)
 
     # Results
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
@@ -18,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from ... import __version__
 from ..._engine.cached_property import cached_property
 from ..._engine.categories import MISSING, level_codes
+from ..._engine.memory import check_room
 from ...base.categorical import categorical_mask
 from ...base.meta import fit_inside
 from ...base.selector import WeightSelector, categories_parameter, takes_continuous_target, takes_missing
@@ -194,6 +196,7 @@ def report_inputs(
     ``value_labels``: the labels of the values 0, 1, … of X, by feature name.
     """
     _check_estimator(estimator)
+    X = _dense(X)
     places = categorical_places(estimator, X)
     encoded, levels = encode_categories(X, places)
     # scikit-learn first sums all values, which may overflow.
@@ -241,6 +244,14 @@ def report_inputs(
         categorical=frozenset(places),
         levels=labeled_levels(values, columns, value_labels or {}, levels),
     )
+
+
+def _dense(X: Any) -> Any:
+    """Return a sparse matrix as an array, and any other X as is."""
+    if not issparse(X):
+        return X
+    check_room(8.0 * np.prod(X.shape), "X as a dense table", "Use some of the samples or features.")
+    return X.toarray()
 
 
 def _check_estimator(estimator: Any) -> None:
@@ -404,7 +415,7 @@ def about_values(X: NDArray[Any], y: NDArray[Any]) -> dict[str, str]:
     }
 
 
-def python_again(inputs: ReportInputs, *, resamples: int, random_state: Any) -> str:
+def python_again(inputs: ReportInputs, *, resamples: int | str | None, random_state: Any) -> str:
     """Return Python code that reproduces a report from the same X, y, batches and groups."""
     estimator = inputs.estimator
     parameters = dict(_parameters(estimator))
@@ -419,5 +430,5 @@ def python_again(inputs: ReportInputs, *, resamples: int, random_state: Any) -> 
         f"from highrelief import {', '.join(sorted(class_names))}, report\n\n"
         f"estimator = {again!r}\n"
         f"report(estimator.fit(X, y{batches_argument}), X, y{batches_argument}{groups_argument},"
-        f" resamples={resamples}, random_state={random_state!r})"
+        f" resamples={resamples!r}, random_state={random_state!r})"
     )

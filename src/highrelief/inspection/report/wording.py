@@ -101,7 +101,7 @@ def _taken_apart(estimator: Any) -> tuple[list[Method], Any]:
     around = []
     while type(estimator).__name__ in WRAPPERS and _is_ours(type(estimator)):
         around.append(WRAPPERS[type(estimator).__name__])
-        estimator = estimator.estimator
+        estimator = estimator._wrapped
     return around, estimator
 
 
