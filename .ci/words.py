@@ -19,7 +19,7 @@ LEFT_OUT = re.compile(
 )
 #: Not yet in plain words.
 PENDING = re.compile(
-    r"docs/(choosing|coming_from|error_control|error_control_others|interactions|report|reproduced)\.md"
+    r"docs/(choosing|error_control|error_control_others|report|reproduced)\.md"
     r"|docs/methods/high-relief\.md|src/highrelief/inspection/"
 )
 #: Pattern, and what to write instead. Case is ignored.

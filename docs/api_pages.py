@@ -175,7 +175,7 @@ def command_reference() -> str:
         "Command reference",
         "=================",
         "",
-        "``pip install 'highrelief[report]'`` installs the command. ``highrelief COMMAND --help`` prints the"
+        "``pip install 'highrelief[cli]'`` installs the command. ``highrelief COMMAND --help`` prints the"
         " same text.",
         "",
     ]

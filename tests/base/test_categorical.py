@@ -324,7 +324,7 @@ class TestAuto:
         np.testing.assert_array_equal(weights[0], weights[2])
 
 
-@pytest.mark.filterwarnings("default:All features of X are whole numbers")
+@pytest.mark.filterwarnings("default:All features of X are integers")
 class TestWarning:
     """Genotypes that are taken as numbers."""
 

@@ -24,7 +24,7 @@ from .scaling import MissingMask, Scaling, precise_type
 _SHARES_AT_ONCE = 2**20
 #: Code of a missing value.
 MISSING = -1
-#: Whole numbers of at most so many distinct values are levels, as in scikit-rebate.
+#: Integers of at most so many distinct values are levels, as in scikit-rebate.
 MOST_LEVELS = 10
 #: Columns whose values are counted at a time.
 _COLUMNS_AT_ONCE = 256
@@ -33,7 +33,7 @@ _COLUMNS_AT_ONCE = 256
 def level_counts(X: NDArray[Any]) -> NDArray[np.int64]:
     """Return the number of distinct values of each column whose values are levels; others have 11.
 
-    The values of a column are levels if there are at most two, or at most ten whole numbers. NaN is not a
+    The values of a column are levels if there are at most two, or at most ten integers. NaN is not a
     value.
     """
     counts = np.empty(X.shape[1], np.int64)

@@ -181,7 +181,7 @@ class RadiusNeighborhoods:
         return ((counts > 0.0) & is_own).any(axis=0), ((counts > 0.0) & ~is_own).any(axis=0)
 
     def _reach_of_both(self) -> NDArray[np.float64]:
-        """Return a bound for each row, just above its nearest hit and nearest miss; 0 if it lacks one."""
+        """Return a bound for each row, just above its nearest hit and nearest miss; 0 if one is missing."""
         table, size = self._table, distances.TILE
         nearest = np.full((2, table.n_rows), np.inf)
         # Duplicates of a sample are hits.

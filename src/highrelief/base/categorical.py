@@ -44,7 +44,7 @@ _ROWS_LOOKED_AT = 5000
 
 
 class IntegerLevelsWarning(UserWarning):
-    """All features are whole numbers of few values, such as genotypes, and are taken as numbers."""
+    """All features are integers of few values, such as genotypes, and are taken as numbers."""
 
 
 class CategoricalFeaturesMixin(ValidationMixin):
@@ -58,7 +58,7 @@ class CategoricalFeaturesMixin(ValidationMixin):
     _takes_categories = True
     # Mask of the categorical features of ``fit``; None: all features are numeric.
     _is_categorical: NDArray[np.bool_] | None = None
-    # Whether whole numbers of few values are levels even if they are not declared.
+    # Whether integers of few values are levels even if they are not declared.
     _finds_levels: bool = False
 
     @property
@@ -186,7 +186,7 @@ def categorical_mask(chosen: Any, X: Any, names: NDArray[Any] | None) -> NDArray
 
 
 def _level_mask(X: Any) -> NDArray[np.bool_]:
-    """Return which columns hold categories, text, at most two values, or at most ten whole numbers."""
+    """Return which columns hold categories, text, at most two values, or at most ten integers."""
     if isinstance(X, np.ndarray) and X.dtype.kind in "fiub":
         return level_counts(X) <= MOST_LEVELS
     return np.array([_has_levels(_column(X, j)) for j in range(X.shape[1])])
@@ -213,7 +213,7 @@ def _warn_of_levels(X: Any, name: str) -> None:
     counts = level_counts(X[::height, ::width])
     if 2 < counts.max() <= MOST_LEVELS:
         warn_user(
-            f"All features of X are whole numbers of at most {MOST_LEVELS} values, and {name} takes them as"
+            f"All features of X are integers of at most {MOST_LEVELS} values, and {name} takes them as"
             " numbers: 0 and 2 differ twice as much as 0 and 1. For genotypes and other categories use"
             " categorical_features='auto'; categorical_features=[] takes numbers without this warning.",
             IntegerLevelsWarning,

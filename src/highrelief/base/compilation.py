@@ -26,7 +26,7 @@ MESSAGE = "Compiling for this machine, which happens once; `python -m highrelief
 
 
 class _Compilations(Listener):
-    """Measures compilations, and tells the observer, or the user, of those that take long."""
+    """Measure compilations, and report those that take long to the observer or the user."""
 
     def __init__(self) -> None:
         self._depth = 0
@@ -99,7 +99,7 @@ def clock() -> float:
 
 @contextmanager
 def observing_compilation(observer: Observer) -> Iterator[None]:
-    """Tell an observer of compilations that take long, instead of writing a line to standard error."""
+    """Report compilations that take long to an observer, instead of writing a line to standard error."""
     _compilations.observers.append(observer)
     try:
         yield

@@ -42,7 +42,7 @@ def _check_redundancy(threshold: float | None) -> float | None:
 
 def _check_seed(seed: int) -> int:
     if not 0 <= seed < 2**32:
-        raise typer.BadParameter(f"{seed}; use a whole number from 0 to {2**32 - 1}.")
+        raise typer.BadParameter(f"{seed}; use an integer from 0 to {2**32 - 1}.")
     return seed
 
 

@@ -81,7 +81,7 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
        largest z of the interaction part of a pair (``"interaction"``).
     2. **Elimination** (``"local"``). ReliefF with 10 neighbors in rounds: of more than 256 features half
        stay, then 70 %, until two are left. The statistic is the largest weight of the feature in any round.
-       Whole numbers of at most 10 distinct values are categories here, as by
+       Integers of at most 10 distinct values are categories here, as by
        ``categorical_features="auto"``.
     3. **p-values.** Labels are permuted (within batches), and the statistics of all features under permuted
        labels form the null distribution of the component, continued beyond its 80 % quantile by an
@@ -106,12 +106,12 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
         Familywise error rate: bound on the probability of keeping a feature that does not matter.
     max_work : float or None, default=None
         Bound on the work of a scan, in units of about a nanosecond on one core; if all pairs take more, those
-        of the features of largest ReliefF weight are scanned, and ``execution_`` says so. None: 12·n²·p for n
+        of the features of largest ReliefF weight are scanned, as ``execution_`` reports. None: 12·n²·p for n
         samples and p features, about six times the work of :class:`IRelief`, within 5e7 and 1e12. The
         elimination uses a random part of the samples if it would take more than 1e12.
     categorical_features : "auto", "from_dtype", mask, indices or names, default=None
         Features whose values are levels without an order. "from_dtype": the columns of a DataFrame that
-        contain categories or text. "auto": these, columns of at most two values, and whole numbers of at most
+        contain categories or text. "auto": these, columns of at most two values, and integers of at most
         10 distinct values. None: none; the scans and the elimination take the same columns as levels, whose
         order counts only where rare ones are merged.
     n_features_to_select : int, float or None, default=None
@@ -330,7 +330,7 @@ class HighReliefRegressor(ContinuousTargetMixin, HighRelief):
         None: 12·n²·p for n samples and p features, within 5e7 and 1e12.
     categorical_features : "auto", "from_dtype", mask, indices or names, default=None
         Features whose values are levels without an order. "from_dtype": the columns of a DataFrame that
-        contain categories or text. "auto": these, columns of at most two values, and whole numbers of at most
+        contain categories or text. "auto": these, columns of at most two values, and integers of at most
         10 distinct values. None: none; the scans and the elimination take the same columns as levels, whose
         order counts only where rare ones are merged.
     n_features_to_select : int, float or None, default=None

@@ -408,7 +408,7 @@ class ReliefF(CategoricalFeaturesMixin, _NearestWeighter):
         and all rounds of drawing anchors.
     categorical_features : "auto", "from_dtype", mask, indices or names, default=None
         Categorical features: two values differ by 1 if they are not equal. "auto": columns of at most two
-        values, of at most 10 whole numbers, such as genotypes, or of text. "from_dtype": the columns of a
+        values, of at most 10 integers, such as genotypes, or of text. "from_dtype": the columns of a
         DataFrame that hold categories or text. None: all features are numeric; a warning is issued if "auto"
         would take all of them as categories. []: the same without it.
     metric : {"manhattan", "euclidean", "sqeuclidean"}, default="manhattan"

@@ -120,7 +120,7 @@ class SURF(_RadiusWeighter):
         have no near miss, and "count" gives the features that separate the classes the lowest weights.
     categorical_features : "auto", "from_dtype", mask, indices or names, default=None
         Categorical features: two values differ by 1 if they are not equal. "auto": columns of at most two
-        values, of at most 10 whole numbers, such as genotypes, or of text. "from_dtype": the columns of a
+        values, of at most 10 integers, such as genotypes, or of text. "from_dtype": the columns of a
         DataFrame that hold categories or text. None: all features are numeric; a warning is issued if "auto"
         would take all of them as categories. []: the same without it.
     class_weight : None, "balanced" or dict, default=None
@@ -203,7 +203,7 @@ class SURFStar(SURF):
         have no near miss, and "count" gives the features that separate the classes the lowest weights.
     categorical_features : "auto", "from_dtype", mask, indices or names, default=None
         Categorical features: two values differ by 1 if they are not equal. "auto": columns of at most two
-        values, of at most 10 whole numbers, such as genotypes, or of text. "from_dtype": the columns of a
+        values, of at most 10 integers, such as genotypes, or of text. "from_dtype": the columns of a
         DataFrame that hold categories or text. None: all features are numeric; a warning is issued if "auto"
         would take all of them as categories. []: the same without it.
     class_weight : None, "balanced" or dict, default=None
@@ -291,7 +291,7 @@ class MultiSURF(_RadiusWeighter):
         have no near miss, and "count" gives the features that separate the classes the lowest weights.
     categorical_features : "auto", "from_dtype", mask, indices or names, default=None
         Categorical features: two values differ by 1 if they are not equal. "auto": columns of at most two
-        values, of at most 10 whole numbers, such as genotypes, or of text. "from_dtype": the columns of a
+        values, of at most 10 integers, such as genotypes, or of text. "from_dtype": the columns of a
         DataFrame that hold categories or text. None: all features are numeric; a warning is issued if "auto"
         would take all of them as categories. []: the same without it.
     class_weight : None, "balanced" or dict, default=None
@@ -379,7 +379,7 @@ class MultiSURFStar(MultiSURF):
         have no near miss, and "count" gives the features that separate the classes the lowest weights.
     categorical_features : "auto", "from_dtype", mask, indices or names, default=None
         Categorical features: two values differ by 1 if they are not equal. "auto": columns of at most two
-        values, of at most 10 whole numbers, such as genotypes, or of text. "from_dtype": the columns of a
+        values, of at most 10 integers, such as genotypes, or of text. "from_dtype": the columns of a
         DataFrame that hold categories or text. None: all features are numeric; a warning is issued if "auto"
         would take all of them as categories. []: the same without it.
     class_weight : None, "balanced" or dict, default=None
