@@ -70,15 +70,17 @@ memory-check: $(VENV)/.installed
 	PYTHONPATH=tests/helpers HIGHRELIEF_GUARD=begin $(GUARDED)
 	PYTHONPATH=tests/helpers NUMBA_BOUNDSCHECK=1 $(GUARDED)
 
-# The site, in docs/_build/html. A warning is an error.
-docs: $(DOCS)/.installed
+# The site, in docs/_build/html. A warning is an error. Its pages are then checked in a browser, if there is one.
+docs: $(DOCS)/.installed $(VENV)/.installed
 	$(DOCS)/bin/python -m sphinx -b html -W --keep-going --quiet docs docs/_build/html
+	$(VENV)/bin/python -m pytest --quiet -k fits_a_phone tests/project/test_site.py
 
 lint: $(VENV)/.installed
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
+	$(VENV)/bin/python .ci/words.py
 
 # Unsafe code of ours, and known holes in what we install: bandit and pip-audit.
 audit: $(VENV)/.installed $(TOOLS)/.installed
@@ -102,7 +104,7 @@ bench: $(BENCH)/.installed $(BENCH)-orange/.installed
 bench-quick: $(BENCH)/.installed
 	$(BENCH)/bin/python -m benchmarks --quick
 
-# docs/performance.md, from the figures that `make bench` stored.
+# docs/performance.md and its tables, from the figures that `make bench` stored.
 performance-page: $(BENCH)/.installed
 	$(BENCH)/bin/python -m benchmarks page
 

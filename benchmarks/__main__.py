@@ -133,7 +133,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     two.add_argument("--smallest", type=float, default=SMALLEST, help="smallest change that counts")
     two.set_defaults(do=lambda options: print(compare(options.old, options.new, options.smallest)))
 
-    page = commands.add_parser("page", help="make docs/performance.md from a stored run")
+    page = commands.add_parser("page", help="write docs/performance.md and its tables from a stored run")
     page.add_argument("stored", type=Path, nargs="?", default=STORED)
     page.add_argument("--page", type=Path, default=PAGE)
     page.set_defaults(do=lambda options: write_page(options.stored, options.page))

@@ -1,4 +1,4 @@
-"""A stored run as a picture."""
+"""Charts of a stored run."""
 
 from __future__ import annotations
 
@@ -38,6 +38,71 @@ def draw(run: Run, path: Path) -> None:
     metadata = {"Date": None} if path.suffix == ".svg" else {}
     figure.savefig(path, metadata=metadata)
     plt.close(figure)
+
+
+#: Packages that compute ReliefF: name in a run, and label.
+RELIEFF_PACKAGES = {
+    "highrelief float32": "highrelief",
+    "fast-select float32": "fast-select",
+    "skfeature float64": "scikit-feature",
+    "Weka float64": "Weka",
+    "Orange3 float64": "Orange",
+    "skrebate float64": "scikit-rebate",
+}
+
+
+def draw_speed(run: Run, path: Path) -> None:
+    """Draw the CPU time of ReliefF, package by package, if the run has it."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    mpl.rcParams["svg.hashsalt"] = "highrelief"
+    import matplotlib.pyplot as plt
+
+    part = run.parts.get("relieff")
+    cases = [
+        case for case in ("1000 x 1000", "100 x 10000") if part and part.value(case, "highrelief float32")
+    ]
+    if part is None or not cases:
+        return
+    figure, axes = plt.subplots(
+        1, len(cases), figsize=(4.2 * len(cases), 3.2), squeeze=False, layout="constrained"
+    )
+    for ax, case in zip(axes[0], cases, strict=True):
+        samples, features = (f"{int(each):,}" for each in case.split(" x "))
+        bar_speed(ax, part, case)
+        ax.set_title(f"ReliefF, {samples} samples × {features} features", loc="left", fontsize=10)
+    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else {})
+    plt.close(figure)
+
+
+def bar_speed(ax: Any, part: Part, case: str) -> None:
+    """Draw a bar per package: the CPU time of a ReliefF fit, on a logarithmic axis."""
+    from matplotlib.ticker import NullLocator
+
+    seconds = {label: part.value(case, name) for name, label in RELIEFF_PACKAGES.items()}
+    times = {label: value for label, value in seconds.items() if value is not None}
+    bar_values(ax, times, {label: _duration(value) for label, value in times.items()})
+    ax.set_xscale("log")
+    ax.set_xlim(min(times.values()) / 2, max(times.values()) * 12)
+    ax.xaxis.set_major_locator(NullLocator())
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_xlabel("CPU time of a fit (logarithmic)", fontsize=9)
+
+
+def bar_values(ax: Any, values: dict[str, float], labels: dict[str, str]) -> None:
+    """Draw labeled horizontal bars, the first one highlighted."""
+    colors = ["#c2410c", *["#94a3b8"] * (len(values) - 1)]
+    bars = ax.barh(list(values), list(values.values()), color=colors)
+    ax.bar_label(bars, [labels[name] for name in values], padding=3, fontsize=9)
+    ax.invert_yaxis()
+    ax.tick_params(axis="y", length=0, labelsize=9)
+    ax.set_xticks([])
+    ax.spines[["top", "right", "bottom"]].set_visible(False)
+
+
+def _duration(seconds: float) -> str:
+    return f"{1000.0 * seconds:.0f} ms" if seconds < 1.0 else f"{seconds:.1f} s"
 
 
 def _bars(ax: Any, values: dict[tuple[str, str], float]) -> None:

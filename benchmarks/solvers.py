@@ -35,7 +35,7 @@ def margin_rows(n: int, d: int, seed: int = 0) -> NDArray[np.float64]:
     X = rng.normal(size=(n, d))
     X[:, :10] += y[:, np.newaxis]
     relief = Relief()
-    return relief._engine(relief._check_fit(X, y)).nearest(Neighborhood(1, pooled=True)).margins()
+    return relief._choose_engine(relief._check_fit(X, y)).nearest(Neighborhood(1, pooled=True)).margins()
 
 
 def residual(Z: NDArray[np.float64], w: Vector, alpha: float) -> float:

@@ -28,10 +28,12 @@ class Table(NamedTuple):
 
         return "\n".join([self.title, *map(line, [self.head, *self.rows])])
 
-    def markdown(self) -> str:
-        """For a page."""
+    def markdown(self, folded: bool = False) -> str:
+        """For a page; folded: readers open it by a click."""
         rule = ["---", *["---:"] * (len(self.head) - 1)]
         lines = ["| " + " | ".join(row) + " |" for row in [self.head, rule, *self.rows]]
+        if folded:
+            return "\n".join([f"<details><summary>{self.title}</summary>", "", *lines, "", "</details>"])
         return "\n".join([f"**{self.title}**", "", *lines])
 
 

@@ -1,7 +1,8 @@
-"""Writes the pages of the API reference: one for every public name, and their table of contents.
+"""Write the reference: a page per public name, their table of contents, and a page of the commands.
 
-What is public is what the package itself says: ``highrelief.__all__``, what ``dir(highrelief)`` offers beside
-it, and ``__all__`` of the public modules. No name is listed here, so that none can be forgotten.
+Public are ``highrelief.__all__``, the other names of ``dir(highrelief)``, and ``__all__`` of the public
+modules. Commands and options are those of the Typer application. Nothing is listed here, so that nothing can
+be forgotten.
 """
 
 from __future__ import annotations
@@ -9,16 +10,19 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
+from enum import Enum
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
+import typer
 from sklearn.base import MetaEstimatorMixin, TransformerMixin
 from sklearn.feature_selection import SelectorMixin
 
 import highrelief
+from highrelief.cli.commands import app
 
 #: Modules that are used by their own names, with what they are for.
 MODULES = {
@@ -142,7 +146,13 @@ def contents(named: list[Entry]) -> str:
         "API",
         "===",
         "",
-        "Every public name. Everything else in the package may change without notice.",
+        "Every public name. Everything else in the package may change without notice. The :doc:`command"
+        " reference <command>` describes the commands.",
+        "",
+        ".. toctree::",
+        "   :hidden:",
+        "",
+        "   Commands <command>",
         "",
     ]
     for heading in dict.fromkeys(entry.group for entry in named):
@@ -158,10 +168,94 @@ def contents(named: list[Entry]) -> str:
     return "\n".join(lines)
 
 
+def command_reference() -> str:
+    """The page of the commands and their options, in reStructuredText."""
+    program = typer.main.get_command(app)
+    lines = [
+        "Command reference",
+        "=================",
+        "",
+        "``pip install 'highrelief[report]'`` installs the command. ``highrelief COMMAND --help`` prints the"
+        " same text.",
+        "",
+    ]
+    for name, command in program.commands.items():
+        if not command.hidden:
+            lines += _command_section(f"highrelief {name}", command)
+    return "\n".join(lines)
+
+
+def _command_section(title: str, command: Any) -> list[str]:
+    lines = [title, "-" * len(title), "", *_plain(command.help), ""]
+    lines += [".. code-block:: text", "", f"   {_usage(title, command)}", "", f".. program:: {title}", ""]
+    panels: dict[str, list[str]] = {}
+    for parameter in command.params:
+        if parameter.param_type_name == "argument":
+            lines += [f"``{_argument(parameter)}``: {' '.join(_plain(parameter.help))}", ""]
+        elif not parameter.hidden:
+            panel = panels.setdefault(parameter.rich_help_panel or "Options", [])
+            panel += [f".. option:: {_signature(parameter)}", ""]
+            panel += [f"   {line}" for line in [*_option_help(parameter), ""]]
+    for heading, options in panels.items():
+        lines += [f"**{heading}**", "", *options]
+    return lines
+
+
+def _argument(parameter: Any) -> str:
+    return str(parameter.metavar or parameter.name).upper()
+
+
+def _usage(title: str, command: Any) -> str:
+    arguments = [each for each in command.params if each.param_type_name == "argument"]
+    shown = [_argument(each) if each.required else f"[{_argument(each)}]" for each in arguments]
+    return " ".join([title, *shown, "[OPTIONS]"])
+
+
+def _plain(text: str | None) -> list[str]:
+    """Help as lines of reStructuredText; paragraphs with a command become blocks of code."""
+    lines: list[str] = []
+    for part in re.split(r"\n\s*\n", inspect.cleandoc(re.sub(r"[\b\f]", "", text or ""))):
+        if re.search(r"^(\s+|\$ |highrelief )\S", part, flags=re.MULTILINE):
+            lines += [".. code-block:: text", "", *(f"   {line.strip()}" for line in part.splitlines()), ""]
+        else:
+            escaped = re.sub(r"([*|\\])|_\b", r"\\\g<0>", part)
+            lines += [*re.sub(r"`+([^`]*)`+", r"``\1``", escaped).splitlines(), ""]
+    return lines[:-1]
+
+
+def _signature(parameter: Any) -> str:
+    value = "" if parameter.is_flag else f" <{parameter.metavar or parameter.name.replace('_', '-')}>"
+    return ", ".join(f"{name}{value}" for name in [*parameter.opts, *parameter.secondary_opts])
+
+
+def _option_help(parameter: Any) -> list[str]:
+    lines = _plain(parameter.help)
+    choices = _choices(parameter)
+    if choices:
+        lines += ["One of " + ", ".join(f"``{each}``" for each in choices) + "."]
+    if (
+        parameter.default not in (None, False, "")
+        and not callable(parameter.default)
+        and not parameter.is_flag
+    ):
+        lines.append(f"Default: ``{parameter.default}``.")
+    return lines
+
+
+def _choices(parameter: Any) -> list[str]:
+    """Values of an option that is an enumeration or a ``Literal``, for old and new versions of typer."""
+    annotation = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
+    listed = getattr(getattr(parameter, "type", None), "choices", None) or get_args(annotation)
+    if inspect.isclass(annotation) and issubclass(annotation, Enum):
+        listed = list(annotation)
+    return [str(getattr(each, "value", each)) for each in listed if isinstance(each, str | Enum)]
+
+
 def write_pages(folder: Path) -> None:
-    """Write all pages into a folder; those that have not changed are left alone: Sphinx reads new files."""
+    """Write all pages into a folder, except those that have not changed: Sphinx reads new files."""
     named = entries()
     wanted = {f"{entry.page}.rst": page(entry) for entry in named} | {"index.rst": contents(named)}
+    wanted["command.rst"] = command_reference()
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.rst"):
         if old.name not in wanted:

@@ -68,10 +68,10 @@ def brightness(arrays: Arrays) -> list[str]:
     X, other = arrays.X, arrays.batches == 1
     tells = area(X, other)
     used = np.median(np.ptp(X[~other], axis=0) / np.ptp(X, axis=0))
-    tumours = [int(arrays.y[part].sum()) for part in (~other, other)]
+    tumors = [int(arrays.y[part].sum()) for part in (~other, other)]
     return [
-        f"- {(~other).sum()} arrays of one laboratory ({tumours[0]} tumours) with a mean intensity of"
-        f" {X[~other].mean():.0f}, and {other.sum()} of another ({tumours[1]} tumours) with"
+        f"- {(~other).sum()} arrays of one laboratory ({tumors[0]} tumors) with a mean intensity of"
+        f" {X[~other].mean():.0f}, and {other.sum()} of another ({tumors[1]} tumors) with"
         f" {X[other].mean():.0f}.",
         f"- {100 * np.mean(tells >= TELLS):.0f} % of all {X.shape[1]:,} genes tell the laboratories apart"
         f" (area under the curve at least {TELLS}).",
@@ -83,10 +83,10 @@ def brightness(arrays: Arrays) -> list[str]:
 def all_arrays(arrays: Arrays) -> list[str]:
     """The best genes of all arrays beside those of the darker ones alone."""
     darker = arrays.of(np.flatnonzero(arrays.batches == 0))
-    laboratory, tumour = area(arrays.X, arrays.batches == 1), area(darker.X, darker.y == 1)
+    laboratory, tumor = area(arrays.X, arrays.batches == 1), area(darker.X, darker.y == 1)
     lines = [
         "| method | fit | tell the laboratories apart | among the best of the darker arrays |"
-        " tell tumours from normal tissue, darker arrays |",
+        " distinguish tumors from normal tissue, darker arrays |",
         "|---|---|---:|---:|---:|",
     ]
     for name, method in METHODS.items():
@@ -97,7 +97,7 @@ def all_arrays(arrays: Arrays) -> list[str]:
         for way, genes in found.items():
             lines.append(
                 f"| `{name}` | {way} | {np.sum(laboratory[genes] >= TELLS)} of {BEST} |"
-                f" {np.intersect1d(genes, alone).size} of {BEST} | {np.median(tumour[genes]):.2f} |"
+                f" {np.intersect1d(genes, alone).size} of {BEST} | {np.median(tumor[genes]):.2f} |"
             )
     return lines
 
@@ -110,7 +110,7 @@ def fresh_arrays(arrays: Arrays, n_splits: int = 20) -> list[str]:
     )
     lines = [
         f"| method | fit | among the best {BEST} of the fresh arrays |"
-        " tell tumours from normal tissue there |",
+        " distinguish tumors from normal tissue there |",
         "|---|---|---:|---:|",
     ]
     for name, method in METHODS.items():
@@ -118,14 +118,14 @@ def fresh_arrays(arrays: Arrays, n_splits: int = 20) -> list[str]:
         tells: dict[str, list[float]] = {}
         for fitted, left in splits:
             fresh = arrays.of(darker[left])
-            wanted, tumour = best(weights(method, fresh, "plain")), area(fresh.X, fresh.y == 1)
+            wanted, tumor = best(weights(method, fresh, "plain")), area(fresh.X, fresh.y == 1)
             half = darker[fitted]
             with_others = arrays.of(np.concatenate([half, other]))
             found = {"half of the darker arrays": best(weights(method, arrays.of(half), "plain"))}
             found |= {f"and the brighter, {way}": best(weights(method, with_others, way)) for way in WAYS}
             for way, genes in found.items():
                 shared.setdefault(way, []).append(np.intersect1d(genes, wanted).size)
-                tells.setdefault(way, []).append(float(np.median(tumour[genes])))
+                tells.setdefault(way, []).append(float(np.median(tumor[genes])))
         for way, numbers in shared.items():
             error = np.std(numbers, ddof=1) / np.sqrt(n_splits)
             lines.append(

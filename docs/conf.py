@@ -1,4 +1,4 @@
-"""How Sphinx makes the site of these pages: ``make docs``."""
+"""Configuration of Sphinx, which builds the site: ``make docs``."""
 
 from __future__ import annotations
 
@@ -103,6 +103,7 @@ html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
+    "github_url": "https://github.com/highrelief/highrelief",
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "show_prev_next": False,
@@ -115,7 +116,7 @@ html_theme_options = {
     "pygments_dark_style": "monokai",
     "back_to_top_button": True,
 }
-html_sidebars = {"index": [], "start": [], "choosing": []}
+html_sidebars = {"index": [], "start": [], "choosing": [], "glossary": []}
 mathjax_path = "tex-svg.js"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

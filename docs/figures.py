@@ -322,7 +322,7 @@ def margins_right() -> str:
 
 
 MICROARRAYS = {
-    "leukaemia": "leukemia_golub",
+    "leukemia": "leukemia_golub",
     "colon": "colon_alon",
     "prostate": "prostate_singh",
     "DLBCL": "dlbcl_gems",

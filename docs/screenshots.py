@@ -1,13 +1,15 @@
-"""Makes the pictures of docs/report.md and README.md: the reports of two runs, as a browser shows them.
+"""Takes the screenshots of README.md, docs/index.md and docs/report.md: reports, as a browser shows them.
 
 ``python docs/screenshots.py`` needs Playwright and a Chromium: ``HIGHRELIEF_BROWSER``, or ``chromium`` on the
-path.
+path. Arguments are names of pictures; by default, all are taken.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -20,6 +22,8 @@ from highrelief.inspection.comparison import compare
 HERE = Path(__file__).parent / "pictures"
 #: Name, page, width, height, colors, and the section to begin with.
 SHOTS = (
+    ("report-first-screen.png", "command/report", 1180, 760, "light", None),
+    ("report-first-screen-dark.png", "command/report", 1180, 760, "dark", None),
     ("report.png", "ranking", 1180, 1560, "light", None),
     ("report-dark.png", "ranking", 1180, 1300, "dark", "stability"),
     ("report-phone.png", "ranking", 375, 760, "light", "ranking"),
@@ -29,7 +33,33 @@ SHOTS = (
 
 def main() -> None:
     """Write the pictures."""
+    shots = [shot for shot in SHOTS if shot[0] in sys.argv[1:] or len(sys.argv) == 1]
+    pages = {page for _, page, *_ in shots}
     folder = Path(tempfile.mkdtemp())
+    if "command/report" in pages:
+        run_command(folder)
+    if pages & {"ranking", "comparison"}:
+        write_reports(folder)
+    chromium = os.environ.get("HIGHRELIEF_BROWSER") or shutil.which("chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for shot in shots:
+            take(browser, folder, *shot)
+        browser.close()
+    shutil.rmtree(folder)
+
+
+def run_command(folder: Path) -> None:
+    """Run the command of README.md on a table: the report in ``folder/command``."""
+    data = load_breast_cancer(as_frame=True)
+    table = data.data.assign(diagnosis=data.target_names[data.target])
+    table.to_csv(folder / "biopsies.csv", index=False)
+    command = ["highrelief", "rank", "biopsies.csv", "--target", "diagnosis", "--out", "command"]
+    subprocess.run([sys.executable, "-m", *command], cwd=folder, check=True)
+
+
+def write_reports(folder: Path) -> None:
+    """Write a report of a ranking and one of a comparison."""
     data = load_breast_cancer()
     X, y, names = data.data, data.target_names[data.target], list(data.feature_names)
     estimator = highrelief.IRelief(n_features_to_select=10).fit(X, y)
@@ -46,13 +76,6 @@ def main() -> None:
         methods=methods,
         again="highrelief.inspection.comparison.compare(methods, X, y, cv=5, inner_cv=3, random_state=0)",
     )
-    chromium = os.environ.get("HIGHRELIEF_BROWSER") or shutil.which("chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        for shot in SHOTS:
-            take(browser, folder, *shot)
-        browser.close()
-    shutil.rmtree(folder)
 
 
 def take(

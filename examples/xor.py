@@ -46,7 +46,7 @@ def main() -> None:
     print("highrelief: which features matter, when they act only together\n")
     print(f"The problem   {X.shape[0]} samples, 2 classes, {X.shape[1]} features, {relevant.sum()} relevant")
     print("              class 1 where the relevant two have the same sign, else class 0;")
-    print("              alone, each says nothing, and all features look alike\n")
+    print("              alone, each is useless, and all features look alike\n")
 
     print("Getting the kernels ready (the first time this compiles) ...", end=" ", flush=True)
     print(f"{compile_kernels():.1f} s")

@@ -350,12 +350,12 @@ def test_epistasis_of_high_order():
 @pytest.mark.parametrize(("order", "maf", "prevalence"), [(2, 0.1, 0.5), (3, 0.2, 0.05)])
 def test_epistasis_error_names_a_heritability_that_works(order, maf, prevalence):
     arguments = {"order": order, "maf": maf, "prevalence": prevalence, "random_state": 3}
-    with pytest.raises(ValueError, match=r"heritability=0\.9 is out of reach") as caught:
+    with pytest.raises(ValueError, match=r"heritability=0\.9 is not reached") as caught:
         make_epistasis(50, heritability=0.9, **arguments)
     reachable = float(re.search(r"heritability=(\S+) works", str(caught.value)).group(1))
     assert 0 < reachable < 0.9
     make_epistasis(50, heritability=reachable, **arguments)
-    with pytest.raises(ValueError, match="out of reach"):
+    with pytest.raises(ValueError, match="is not reached"):
         make_epistasis(50, heritability=reachable * 1.02, **arguments)
 
 
@@ -448,12 +448,12 @@ def test_flipping_nothing_needs_no_second_class():
     ("wrong", "error", "message"),
     [
         ({"n_samples": 0}, ValueError, r"n_samples=0 must be at least \d\."),
-        ({"n_samples": 10.5}, TypeError, r"n_samples=10\.5 must be a whole number"),
+        ({"n_samples": 10.5}, TypeError, r"n_samples=10\.5 must be an integer"),
         ({"n_irrelevant": -1}, ValueError, "n_irrelevant=-1 must be at least 0"),
-        ({"n_irrelevant": True}, TypeError, "n_irrelevant=True must be a whole number"),
+        ({"n_irrelevant": True}, TypeError, "n_irrelevant=True must be an integer"),
         ({"shuffle_features": "no"}, TypeError, "shuffle_features='no' must be True or False"),
-        ({"random_state": "x"}, TypeError, "random_state='x' must be None, a whole number"),
-        ({"random_state": -1}, ValueError, "random_state=-1 must be None, a whole number"),
+        ({"random_state": "x"}, TypeError, "random_state='x' must be None, an integer"),
+        ({"random_state": -1}, ValueError, "random_state=-1 must be None, an integer"),
     ],
 )
 def test_refusals_of_every_generator(make, wrong, error, message):
@@ -505,7 +505,7 @@ def test_refusals(function, wrong, message):
     ("function", "wrong", "message"),
     [
         (make_ringnorm, {"mean": "a"}, "mean='a' must be a number"),
-        (make_twonorm, {"n_features": 2.0}, r"n_features=2\.0 must be a whole number"),
+        (make_twonorm, {"n_features": 2.0}, r"n_features=2\.0 must be an integer"),
         (make_epistasis, {"heritability": "a"}, "heritability='a' must be a number"),
         (make_epistasis, {"maf": (0.3, "a")}, "maf='a' must be a number"),
         (add_irrelevant_features, {"X": [[1]], "n_irrelevant": 1.0}, r"n_irrelevant=1\.0 must be a whole"),

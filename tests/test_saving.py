@@ -37,6 +37,7 @@ from highrelief import (
     RedundancyFilter,
     ReliefF,
 )
+from highrelief.base.selector import takes_continuous_target
 
 X, Y = continuous_table()
 NEW, _ = continuous_table(seed=1)
@@ -116,7 +117,7 @@ def test_the_same_bits(name, tmp_path):
     unfitted = saved_and_loaded(estimator, tmp_path)
     assert type(unfitted) is type(estimator)
     assert contents(unfitted.get_params(deep=False)) == contents(estimator.get_params(deep=False))
-    target = X[:, 0] + Y if type(estimator).__name__ == "RReliefF" else Y
+    target = X[:, 0] + Y if takes_continuous_target(estimator) else Y
     estimator.fit(X, target)
     loaded = saved_and_loaded(estimator, tmp_path)
     assert contents(vars(loaded)) == contents(vars(estimator))
@@ -448,7 +449,7 @@ def changed(array):
 def test_no_changed_array_ends_the_process(name, tmp_path):
     """One array of the file after another: it is refused, or used without reading beside it."""
     estimator = CASES[name]()
-    target = X[:, 0] + Y if type(estimator).__name__ == "RReliefF" else Y
+    target = X[:, 0] + Y if takes_continuous_target(estimator) else Y
     fitted = estimator.partial_fit(X, Y) if hasattr(estimator, "_learn_batch") else estimator.fit(X, target)
     path = highrelief.save(fitted, tmp_path / "model.skops")
     with zipfile.ZipFile(path) as archive:

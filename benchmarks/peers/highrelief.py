@@ -55,7 +55,7 @@ def permutations(X: NDArray[Any], y: NDArray[np.integer], n_permutations: int, n
 
     def call() -> NDArray[Any]:
         weighter = ReliefF(n_jobs=n_jobs)
-        rows = weighter._engine(weighter._check_fit(X, y)).relabeled(weighter._neighborhood())
+        rows = weighter._choose_engine(weighter._check_fit(X, y)).relabeled(weighter._neighborhood())
         return rows.mean_margins(labels, np.float32)[0]
 
     return call

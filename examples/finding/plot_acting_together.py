@@ -2,7 +2,7 @@
 Two features that no t-test sees
 ================================
 
-The class is whether two features have the same sign. Alone, neither says anything: its mean and its whole
+The class is whether two features have the same sign. Alone, each is uninformative: its mean and its whole
 distribution are the same in both classes. Among 300 features of noise, tests of one feature at a time pass
 by; I-RELIEF looks at neighbors, and neighbors know of both.
 """
@@ -63,8 +63,8 @@ print(
 # Who needs whom
 # --------------
 #
-# A weight says that a feature matters, not with whom. Leaving out the best features one at a time does:
-# without the other, most or all of the weight of x0 and of x1 is gone. No other pair stands out.
+# A weight shows that a feature matters, not with which others. Leaving out the best features one at a time
+# does: without the other, most or all of the weight of x0 and of x1 is gone. No other pair stands out.
 
 display = InteractionDisplay.from_estimator(weighter, X, y, n_features=8, n_resamples=6, random_state=0)
 plt.show()

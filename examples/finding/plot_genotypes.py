@@ -1,9 +1,9 @@
 """
-Genes that act only together
-============================
+Interacting genotypes
+=====================
 
-1,000 people, 0, 1 or 2 rare alleles at each of 202 loci. Two of the loci cause a disease together
-(heritability 0.2) and neither has an effect of its own. Which methods put them on top, and what helps?
+1,000 people with 0, 1 or 2 rare alleles at each of 202 loci. Two loci cause a disease in combination
+(heritability 0.2), and neither has an effect of its own. Which methods rank them first?
 """
 
 # %%
@@ -32,7 +32,7 @@ for seed in range(4):
 
 # %%
 # The rank of the worse of the two loci, in each of four tables: 2 is perfect. A list of candidates to be
-# tested next, say the best 20, has both where the point is left of the line.
+# tested next, such as the best 20, has both where the point is left of the line.
 
 figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
 for place, ranks in enumerate(worst.values()):

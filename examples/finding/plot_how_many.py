@@ -2,7 +2,7 @@
 How many features to keep
 =========================
 
-A ranking does not say where to cut. ``CrossValidatedSelector`` tries every cut, ranking anew in each fold,
+A ranking does not show where to cut. ``CrossValidatedSelector`` tries every cut, ranking again in each fold,
 and keeps as many features as classify best. And it is easy to fool oneself with the accuracy of that
 choice: three ways to measure it, of which one is right.
 """
@@ -48,10 +48,10 @@ plt.show()
 # What that accuracy is worth
 # ---------------------------
 #
-# Labels dealt out at random, three times: there is nothing to find, and an honest accuracy is about one half.
+# With permuted labels, three times: no feature is relevant, and an unbiased accuracy is about one half.
 #
 # - *Outside*: choose features on all samples, then cross-validate a classifier on them. Every feature has
-#   seen the samples that it is judged by.
+#   seen the samples that evaluate it.
 # - *Best cut*: the best of the scores above. Ranked inside the folds, but the best of many.
 # - *Nested*: the selector goes into the pipeline, and the pipeline is cross-validated.
 

@@ -2,9 +2,9 @@
 A ranking or a short list
 =========================
 
-Ten features of this table say the same: copies of two, with some noise. A ranking puts all of them on top,
-which is right if the question is *what goes along with the class*. If it is *what do I have to measure*, a
-few are enough. LOGO's penalty leaves out what others have said already; ``RedundancyFilter`` does the same
+Ten features of this table are redundant: copies of two, with some noise. A ranking puts all of them on top,
+which is right if the question is *what is associated with the class*. If it is *what do I have to measure*, a
+few are enough. LOGO's penalty leaves redundant features out; ``RedundancyFilter`` does the same
 for any ranking.
 """
 

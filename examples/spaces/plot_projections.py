@@ -2,16 +2,16 @@
 Directions instead of features
 ==============================
 
-Where a sum or a difference of features tells the classes apart, no single column does. LFE finds directions
-along which nearest misses are far and nearest hits are near; DANN is its rival, and PCA does not look at
-the classes at all.
+If the classes differ in a sum or a difference of features, no single column separates them. LFE finds
+directions along which nearest misses are far and nearest hits are near. DANN is an alternative, and PCA
+ignores the classes.
 """
 
 # %%
 # Three handwritten digits and 64 pixels of noise
 # -----------------------------------------------
 #
-# Half of the images to learn from, the others are shown.
+# Half of the images for training; the others are shown.
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -1,17 +1,16 @@
 """
-Few samples of many features
+Classifying with few samples
 ============================
 
-With a few samples of a class, whose sample is the nearest is a matter of luck. HKNN compares with the
-hyperplanes through the nearest samples of each class instead, which fill the holes. It goes behind a
-weighter.
+With few samples per class, the class of the nearest one is a matter of chance. HKNN compares with the
+hyperplane through the nearest samples of each class instead. It follows a weighter in a pipeline.
 """
 
 # %%
 # Handwritten digits, eight of each known
 # ---------------------------------------
 #
-# 64 pixels and 64 columns of noise. How often are new digits read right?
+# 64 pixels and 64 columns of noise. How often are new digits classified correctly?
 
 import warnings
 

@@ -2,14 +2,14 @@
 Batches
 =======
 
-Samples of two laboratories. One laboratory sends mostly patients, the other mostly controls, and their
-instruments differ. What marks the laboratory marks the class, too; ``fit(X, y, batches=...)`` looks for
-neighbors within each.
+Samples of two laboratories. One sent mostly patients, the other mostly controls, and their instruments
+differ. A feature that marks the laboratory also marks the class; ``fit(X, y, batches=...)`` searches
+neighbors within each laboratory.
 """
 
 # %%
-# One real feature, three that only know the laboratory
-# -----------------------------------------------------
+# One relevant feature, three that only mark the laboratory
+# ---------------------------------------------------------
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -1,10 +1,10 @@
 """
-Gaps and categories
-===================
+Missing values and categories
+=============================
 
-A table as it comes: numbers beside words, and cells that nobody filled in. ``ReliefF`` and its family take
-it as it is. Two categories are equal or they differ; what is missing may be anything that was seen. Nothing
-is imputed.
+A table with numbers, categories and missing values. ``ReliefF`` and its family take it without preparation.
+Two categories are equal or differ by 1; a difference to a missing value is replaced by its expectation.
+Nothing is imputed.
 """
 
 # %%
@@ -44,8 +44,8 @@ for rank in range(1, 5):
 # With more and more gaps
 # -----------------------
 #
-# Cells are emptied at random. Weights shrink, since what is missing tells nothing; the order of the three
-# that matter holds for long. Leaving out every patient with a gap, the usual way, would soon leave nobody.
+# Cells are emptied at random. Weights shrink, since missing values carry no information; the three relevant
+# features stay first for long. Leaving out every patient with a missing value would soon leave none.
 
 shares = [0.0, 0.05, 0.1, 0.2, 0.3, 0.4]
 weights, complete = [], []

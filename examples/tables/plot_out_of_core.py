@@ -1,17 +1,16 @@
 """
-A table that is not in memory
-=============================
+Data larger than memory
+=======================
 
-Give ``fit`` a Dask array, and the table is worked on where it lies: on the disk here, block after block, or
-with the workers of a cluster if there is a ``distributed.Client``. The weights are those of the same table
-in memory.
+Pass a Dask array to ``fit``. The data is read block by block, from disk in this example, or computed on the
+workers of a cluster if there is a ``distributed.Client``. The weights are those of the same data in memory.
 """
 
 # %%
 # A file of 400 × 20,000
 # ----------------------
 #
-# Written by columns of blocks, as a wide table should be cut; nobody ever holds it as a whole.
+# Written in blocks of columns, which suits wide data; it is never in memory as a whole.
 
 import shutil
 import tempfile
@@ -58,7 +57,7 @@ ax.legend()
 plt.show()
 
 # %%
-# ``transform`` stays lazy: two columns of a Dask array, not computed before you ask.
+# ``transform`` stays lazy: two columns of a Dask array, computed only on request.
 
 print(weighter.transform(X))
 

@@ -1,10 +1,9 @@
 """
-A stream without an end
-=======================
+Learning from a stream
+======================
 
-``OnlineIRelief.partial_fit`` learns from samples that come batch by batch and are not kept. A buffer of
-some hundred, a random choice of all that has passed, is what new samples are compared with, so that the
-memory is bounded.
+``OnlineIRelief.partial_fit`` learns from samples that arrive in batches and are not stored. New samples are
+compared with a buffer of a few hundred, drawn at random from all samples so far, so that memory is bounded.
 """
 
 # %%

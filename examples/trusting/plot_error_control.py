@@ -1,10 +1,9 @@
 """
-Which features are real
-=======================
+Controlling the error rate
+==========================
 
-Every ranking has a top, also where nothing is there to find. ``ErrorControlledSelector`` deals out the
-labels at random again and again, and keeps only what weighs more than chance explains, at a stated rate of
-errors. Nothing is an answer, too.
+Every ranking has a top, also if no feature is relevant. ``ErrorControlledSelector`` compares the weights with
+those for permuted labels and selects features at a stated error rate. It may select none.
 """
 
 # %%

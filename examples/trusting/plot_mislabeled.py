@@ -2,8 +2,8 @@
 Samples whose labels look wrong
 ===============================
 
-A margin says by how much a sample is nearer to its own class than to another, in the space that the weights
-make. Samples with a negative margin are at a border, or somebody wrote down the wrong class.
+A margin measures by how much a sample is nearer to its own class than to another, under the learned
+weights. Samples with a negative margin are at a border, or have the wrong label.
 """
 
 # %%

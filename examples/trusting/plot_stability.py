@@ -1,15 +1,15 @@
 """
-Would other samples say the same?
-=================================
+How stable is a ranking?
+========================
 
 With 100 samples and hundreds of columns, the top of a ranking is partly chance. ``EnsembleWeighting``
-weighs many subsets and averages; ``StabilityDisplay`` shows how far two halves of the samples, which share
+fits many subsets and averages; ``StabilityDisplay`` shows how far two halves of the samples, which share
 none, agree about the best features.
 """
 
 # %%
-# A table with ten real features of 500
-# -------------------------------------
+# Ten relevant features of 500
+# ----------------------------
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -57,5 +57,5 @@ at_ten = {name: round(float(display.stability[5]), 2) for name, display in displ
 print("Stability of the best ten:", at_ten)
 
 # %%
-# Stable is not right, and a number by itself says little: see the page on stability in the guide for how
+# Stable is not right, and a number by itself means little: see the page on stability in the guide for how
 # such numbers mislead.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .methods.frel import FREL as FREL
     from .methods.gflip import GFlip as GFlip
     from .methods.high_relief import HighRelief as HighRelief
+    from .methods.high_relief import HighReliefRegressor as HighReliefRegressor
     from .methods.hknn import HKNNClassifier as HKNNClassifier
     from .methods.im4e import IM4E as IM4E
     from .methods.irelief import IRelief as IRelief

@@ -44,7 +44,7 @@ _WEIGHTERS: Mapping[str, Method] = {
         ("sun2007",),
         "I-RELIEF",
         "I-RELIEF weighs a feature by its margin: how much farther a sample is from samples of other classes"
-        " than from those of its own. Near samples count more, and which ones are near is judged by the"
+        " than from those of its own. Near samples count more, and which ones are near is determined by the"
         " weights themselves, again and again, so that features that act only together are found.",
         warm_up=({"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "margin": "prior"}),
     ),
@@ -88,7 +88,7 @@ _WEIGHTERS: Mapping[str, Method] = {
     "rrelieff": Method(
         "RReliefF",
         "methods.rrelieff",
-        "RELIEF-F for a target that is a number",
+        "RELIEF-F for a continuous target",
         ("robnik1997", "robnik2003"),
         "RRELIEF-F",
         "RRELIEF-F compares every sample with its nearest neighbors. A feature weighs more the more it"
@@ -110,8 +110,8 @@ _WEIGHTERS: Mapping[str, Method] = {
         ("greene2010",),
         "SURF*",
         "SURF* compares every sample with all that are nearer than samples are on average, and, the other way"
-        " round, with all that are farther. It looks for features that act together: a feature that acts"
-        " alone may get a weight below 0.",
+        " round, with all that are farther. It looks for interactions: a feature that matters"
+        " by itself may get a weight below 0.",
     ),
     "multisurf": Method(
         "MultiSURF",
@@ -130,8 +130,8 @@ _WEIGHTERS: Mapping[str, Method] = {
         ("granizo2013",),
         "MultiSURF*",
         "MultiSURF* compares every sample with all that are near it, by a radius of its own, and, the other"
-        " way round, with all that are far. It looks for features that act together: a feature that acts"
-        " alone may get a weight below 0.",
+        " way round, with all that are far. It looks for interactions: a feature that matters"
+        " by itself may get a weight below 0.",
     ),
     "logo": Method(
         "LOGO",
@@ -140,7 +140,7 @@ _WEIGHTERS: Mapping[str, Method] = {
         ("sun2010",),
         "LOGO",
         "LOGO looks for few features by which samples are nearer to their own class than to others. A penalty"
-        " sets the weights of all others to 0: of features that say the same it keeps one or a few.",
+        " sets the weights of all others to 0: of redundant features it keeps one or a few.",
         warm_up=({"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "alpha": 0.1}),
     ),
     "im4e": Method(
@@ -216,6 +216,18 @@ _WEIGHTERS: Mapping[str, Method] = {
         " chance does not explain.",
         warm_up=(),
     ),
+    "high-relief-regressor": Method(
+        "HighReliefRegressor",
+        "methods.high_relief",
+        "HighRelief for a continuous target",
+        ("urbanowicz2018", "robnik2003"),
+        "HighRelief for regression",
+        "HighRelief for regression looks at every feature alone and at all pairs of features, with the target"
+        " in three classes of equal size, and, by RReliefF in rounds without the worst features, at larger"
+        " groups. It compares what it finds with what it finds under permuted targets, looks a second time"
+        " for what the first findings hide, and recommends the features that chance does not explain.",
+        warm_up=(),
+    ),
     "pair-scan": Method(
         "PairScan",
         "methods.pair_scan",
@@ -223,8 +235,8 @@ _WEIGHTERS: Mapping[str, Method] = {
         ("wan2010", "wilson1931"),
         "PairScan",
         "PairScan counts samples by class in the table of every pair of features. A feature weighs more the"
-        " more it tells about the class once the value of its best partner is known, so that features that"
-        " act only in pairs are found.",
+        " more informative it is about the class given the value of its best partner, so that features"
+        " that matter only in pairs are found.",
         warm_up=({"n_bins": (3, 4)},),
     ),
     "fisher": Method(
@@ -234,8 +246,8 @@ _WEIGHTERS: Mapping[str, Method] = {
         ("duda1973",),
         "Fisher score",
         "The Fisher score looks at each feature alone: how far the means of the classes are apart, compared"
-        " with how much the values spread within the classes. It does not see features that act only"
-        " together.",
+        " with how much the values spread within the classes. It does not see features that"
+        " matter only in combination.",
         univariate=True,
         article="The",
     ),
@@ -295,10 +307,10 @@ WRAPPERS: Mapping[str, Method] = {
     "RedundancyFilter": Method(
         "RedundancyFilter",
         "selection.redundancy",
-        "one of each group that says the same",
+        "one of each group of redundant features",
         ("sun2007",),
         "Redundancy-filtered",
-        "Of features that say much the same, by their correlation, only the best is kept.",
+        "Of redundant features, by their correlation, only the best is kept.",
         warm_up=(),
     ),
     "ErrorControlledSelector": Method(

@@ -319,7 +319,7 @@ def make_xor(
     kind : {"continuous", "binary"}, default="continuous"
         Distribution of every column: "continuous" is uniform on [-1, 1], "binary" a fair coin, 0 or 1.
     n_irrelevant : int, default=0
-        Number of irrelevant columns, distributed as ``kind`` says, to put after the relevant ones.
+        Number of irrelevant columns, distributed according to ``kind``, to put after the relevant ones.
     shuffle_features : bool, default=False
         Whether to permute all columns, and ``relevant`` with them, in the end.
     random_state : int, RandomState or None, default=None
@@ -582,7 +582,7 @@ def _draw_penetrance(
         # Rounded down, so that the same call with the value of the message works.
         unit = 10.0 ** (math.floor(math.log10(reachable.max())) - 2)
         raise ValueError(
-            f"heritability={heritability!r} is out of reach of {len(t)} random penetrance tables; "
+            f"heritability={heritability!r} is not reached by {len(t)} random penetrance tables; "
             f"with this maf, order={len(loci)}, prevalence={prevalence!r} and random_state, "
             f"heritability={math.floor(reachable.max() / unit) * unit:.3g} works."
         )

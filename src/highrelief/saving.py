@@ -303,7 +303,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> Path:
     estimator : estimator
         The estimator.
     path : str or path
-        The file, overwritten if it exists. The usual extension is ``.skops``.
+        The file, overwritten if it exists. By convention the extension is ``.skops``.
 
     Returns
     -------
@@ -431,7 +431,7 @@ def _check_origin(name: str, content: bytes) -> None:
         # Parse the version: it becomes part of a command in the message.
         made_by, way = Version(about["version"]), about["format"]
         if type(way) is not int:
-            raise TypeError(f"format={way!r} is no whole number")
+            raise TypeError(f"format={way!r} is not an integer")
     except Exception as error:
         raise ValueError(f"{name} was not written by highrelief.save, and is not read.") from error
     here = Version(highrelief.__version__)
@@ -444,7 +444,7 @@ def _check_origin(name: str, content: bytes) -> None:
         age = "newer" if made_by > here else "older"
         warnings.warn(
             f"{name} was written by highrelief {made_by}, which is {age} than this version, {here}:"
-            " its weights are as they were, what is computed from them may differ. Fit anew to be sure.",
+            " its weights are as they were, what is computed from them may differ. Fit again to be sure.",
             UserWarning,
             stacklevel=3,
         )

@@ -54,7 +54,7 @@ def spearman(rankings: ArrayLike) -> float:
 
     .. math:: S = \frac{2}{c (c - 1)} \sum_{l < l'} \rho(R_l, R_{l'})
 
-    Each row is ranked anew, equal values sharing the mean of their ranks, and ρ is the correlation of these
+    Each row is ranked again, equal values sharing the mean of their ranks, and ρ is the correlation of these
     ranks: without ties that is the paper's :math:`1 - 6 \sum_p (R_l^p - R_{l'}^p)^2 / (d (d^2 - 1))`. The
     latter must not be fed averaged ranks, as those of an ensemble: m random rankings averaged score 1 − 1/m
     by it.
@@ -287,7 +287,7 @@ def checked_sizes(sizes: ArrayLike | None, n_features: int) -> NDArray[np.int64]
         raise ValueError("There is a single feature: no choice that could be stable.")
     checked = default_sizes(n_features) if sizes is None else np.atleast_1d(np.asarray(sizes))
     if not checked.size:
-        raise ValueError("sizes is empty: it must say how many features count as the best.")
+        raise ValueError("sizes is empty: give the numbers of features to compare.")
     for size in checked:
         check_count("sizes", plain(size), at_most=n_features - 1, of="features that leave out one")
     return checked.astype(np.int64)

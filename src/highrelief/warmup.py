@@ -168,7 +168,7 @@ def _use(estimator: Any, X: NDArray[Any], y: NDArray[np.int64]) -> None:
 
 def _use_labelings(weighter: Any, X: NDArray[Any], y: NDArray[np.int64]) -> None:
     """Run the kernels of permuted labels."""
-    engine = weighter._engine(weighter._check_fit(X, y))
+    engine = weighter._choose_engine(weighter._check_fit(X, y))
     for among in (Neighborhood(1, weighter.metric), Neighborhood(2, weighter.metric, rank_decay=1.0)):
         for dtype in (np.float32, np.float64):
             engine.relabeled(among).mean_margins(np.stack([y, y[::-1]]), dtype)

@@ -299,7 +299,7 @@ class TestTransform:
             fitted.transform(frame[frame.columns[::-1]])
         with pytest.raises(ValueError, match="702 features"):
             clone(estimator).fit(*table).transform(untouchable)
-        with pytest.raises(TypeError, match="brought here"):
+        with pytest.raises(TypeError, match="gathered on the client"):
             fitted.set_output(transform="pandas").transform(frame)
 
     def test_as_the_first_step_of_a_pipeline(self, table, held):

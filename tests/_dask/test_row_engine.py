@@ -346,7 +346,7 @@ def test_lists_merge_in_any_order() -> None:
 
 def _search_of(X: NDArray[Any], y: NDArray[Any]) -> Any:
     estimator = ReliefF(n_neighbors=3)
-    rows = estimator._engine(estimator._check_fit(in_chunks(X, (60, 60, 60, 31)), y))
+    rows = estimator._choose_engine(estimator._check_fit(in_chunks(X, (60, 60, 60, 31)), y))
     return rows.nearest(estimator._neighborhood())._search
 
 

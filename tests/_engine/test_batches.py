@@ -309,7 +309,7 @@ def test_lists_of_neighbors_in_bands_of_rows(neighbors, counted, pooled):
     X, y, batches = batched(n_samples=3000)
     s = copies_of(X, counted)
     weighter = Relief(batch_neighbors=neighbors)
-    rows = weighter._engine(weighter._check_fit(X, y, s, batches))
+    rows = weighter._choose_engine(weighter._check_fit(X, y, s, batches))
     among = Neighborhood(3, pooled=pooled)
     search = rows.nearest(among)
     assert search._search._order == "bands"

@@ -38,7 +38,7 @@ def engine(request, force):
         elif request.param == "sparse":
             X = csr_array(X)
         estimator = IRelief(memory_budget=budget)
-        made = estimator._engine(estimator._check_fit(X, y))
+        made = estimator._choose_engine(estimator._check_fit(X, y))
         assert type(made) is ENGINES.get(request.param, LocalEngine)
         yield made
 

@@ -1,5 +1,7 @@
 """Categorical features: as the oracle has it, in all forms that they are given, and what must not change."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -7,7 +9,8 @@ import pytest
 from oracles import missing_1994 as oracle
 from small_tables import CATEGORICAL, SEARCH_ORDERS, mixed_table
 
-from highrelief import ReliefF
+from highrelief import SURF, HighRelief, IterativeElimination, PairScan, ReliefF, RReliefF
+from highrelief.base.categorical import IntegerLevelsWarning
 
 METRICS = ["manhattan", "euclidean", "sqeuclidean"]
 
@@ -151,10 +154,10 @@ class TestInput:
     @pytest.mark.parametrize(
         ("chosen", "message"),
         [
-            ("auto", "must be None, 'from_dtype'"),
-            (True, "must be None, 'from_dtype'"),
-            ([0.5], "must be None, 'from_dtype'"),
-            ([[0]], "must be None, 'from_dtype'"),
+            ("all", "must be None, 'auto', 'from_dtype'"),
+            (True, "must be None, 'auto', 'from_dtype'"),
+            ([0.5], "must be None, 'auto', 'from_dtype'"),
+            ([[0]], "must be None, 'auto', 'from_dtype'"),
             ([7], "the features 0 to 6"),
             ([-1], "the features 0 to 6"),
             (["f1"], "the columns of X have none"),
@@ -241,3 +244,124 @@ class TestProperties:
         D, E = oracle.expected_distances(scaled, "manhattan", categorical=CATEGORICAL, classes=y)
         expected = oracle.relieff_rows(D, E, y, 10).mean(axis=0)
         np.testing.assert_allclose(model.feature_weights_, expected, atol=1e-12)
+
+
+class TestAuto:
+    """Columns that are categorical by their values."""
+
+    def table(self, dtype=np.float64):
+        random = np.random.default_rng(0)
+        columns = {
+            "genotype": random.integers(0, 3, 60),
+            "ten": np.arange(60) % 10 - 4,
+            "eleven": np.arange(60) % 11,
+            "far apart": 1000 * (np.arange(60) % 4),
+            "two": np.where(np.arange(60) % 2, 0.25, 7.5),
+            "halves": np.arange(60) % 5 / 2,
+            "number": random.normal(size=60),
+        }
+        X = np.column_stack(list(columns.values())).astype(dtype)
+        return pd.DataFrame(X, columns=list(columns)), np.arange(60) // 30
+
+    expected = np.array([True, True, False, True, True, False, False])
+
+    def test_levels_are_few_whole_numbers_or_two_values(self):
+        X, y = self.table()
+        gaps = X.mask(np.random.default_rng(1).uniform(size=X.shape) < 0.1)
+        for table in (X, gaps, X.to_numpy(), gaps.to_numpy(np.float32), X.to_numpy().tolist()):
+            found = ReliefF(categorical_features="auto").fit(table, y)
+            by_mask = ReliefF(categorical_features=self.expected).fit(table, y)
+            np.testing.assert_array_equal(found.feature_weights_, by_mask.feature_weights_)
+            np.testing.assert_array_equal(found._is_categorical, self.expected)
+
+    def test_text_and_nullable_columns(self):
+        X, y = self.table()
+        X["word"] = np.array(["a", "b", "c"], dtype=object)[np.arange(60) % 3]
+        X["ten"] = X["ten"].astype("Int64").mask(np.arange(60) % 7 == 0)
+        found = ReliefF(categorical_features="auto").fit(X, y)
+        np.testing.assert_array_equal(found._is_categorical, [*self.expected, True])
+
+    @pytest.mark.parametrize("dtype", [np.int8, np.uint8, bool, np.int64])
+    def test_integers_of_all_types(self, dtype):
+        X = (np.arange(120).reshape(60, 2) % [3, 11]).astype(dtype)
+        found = ReliefF(categorical_features="auto").fit(X, np.arange(60) % 2)
+        assert found._is_categorical.tolist() == [True, dtype is bool]
+
+    def test_many_columns(self):
+        X = np.random.default_rng(2).integers(0, 3, (40, 600)).astype(np.int8)
+        X[:, 300] = np.arange(40)
+        found = ReliefF(categorical_features="auto").fit(X, np.arange(40) % 2)
+        assert np.flatnonzero(~found._is_categorical).tolist() == [300]
+
+    def test_the_rule_is_that_of_the_scans(self):
+        X, y = self.table()
+        by_rule = HighRelief(random_state=0).fit(X, y)
+        by_auto = HighRelief(categorical_features="auto", random_state=0).fit(X, y)
+        np.testing.assert_array_equal(by_rule.local_weight_, by_auto.local_weight_)
+        np.testing.assert_array_equal(by_auto._is_categorical, self.expected)
+
+    def test_new_samples_have_the_levels_of_the_fit(self):
+        X, y = self.table()
+        model = ReliefF(categorical_features="auto").fit(X, y)
+        model.margins(X[:5].assign(genotype=[0, 1, 2, 1, 0]), y[[0, 0, 0, 40, 40]])
+        np.testing.assert_array_equal(model._is_categorical, self.expected)
+
+    def test_elimination_decides_once(self):
+        X, y = self.table()
+        auto, mask = (
+            IterativeElimination(ReliefF(categorical_features=each), n_features_to_select=2).fit(X, y)
+            for each in ("auto", self.expected)
+        )
+        np.testing.assert_array_equal(auto.feature_weights_, mask.feature_weights_)
+
+    def test_no_categories_are_as_none(self):
+        X, y = self.table()
+        numbers = X[["number", "halves"]].to_numpy()
+        weights = [
+            ReliefF(categorical_features=each).fit(numbers, y).feature_weights_ for each in (None, "auto", [])
+        ]
+        np.testing.assert_array_equal(weights[0], weights[1])
+        np.testing.assert_array_equal(weights[0], weights[2])
+
+
+@pytest.mark.filterwarnings("default:All features of X are whole numbers")
+class TestWarning:
+    """Genotypes that are taken as numbers."""
+
+    def genotypes(self, n_samples=100, n_features=20):
+        random = np.random.default_rng(0)
+        return random.integers(0, 3, (n_samples, n_features)), random.integers(0, 2, n_samples)
+
+    def warned(self, estimator, X, y):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            estimator.fit(X, y)
+        return [each for each in caught if each.category is IntegerLevelsWarning]
+
+    @pytest.mark.parametrize("method", [ReliefF, SURF, RReliefF])
+    @pytest.mark.parametrize("dtype", [np.int8, np.float64])
+    def test_names_the_parameter_once(self, method, dtype):
+        X, y = self.genotypes()
+        (found,) = self.warned(method(), X.astype(dtype), y)
+        assert "categorical_features='auto'" in str(found.message)
+        assert found.filename == __file__
+
+    @pytest.mark.parametrize("chosen", ["auto", [], [0]])
+    def test_a_choice_is_no_reason(self, chosen):
+        assert not self.warned(ReliefF(categorical_features=chosen), *self.genotypes())
+
+    @pytest.mark.parametrize("method", [HighRelief, PairScan])
+    def test_scans_count_levels(self, method):
+        assert not self.warned(method(), *self.genotypes(n_features=5))
+
+    def test_not_beside_numbers_of_binary_features_or_of_few_samples(self):
+        X, y = self.genotypes()
+        for table in (np.column_stack([X, np.arange(100)]), np.column_stack([X, X * 0.3]), X > 0):
+            assert not self.warned(ReliefF(), table, y)
+        assert not self.warned(ReliefF(), X[:20], np.arange(20) % 2)
+
+    def test_says_the_same_in_every_round(self):
+        """So that Python shows it once."""
+        X, y = self.genotypes()
+        found = self.warned(IterativeElimination(ReliefF(), n_features_to_select=2), X, y)
+        assert len({str(each.message) for each in found}) == 1

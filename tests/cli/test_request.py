@@ -175,7 +175,8 @@ class TestNumericTarget:
 
     def test_other_methods_say_which_takes_it(self, patients):
         with pytest.raises(
-            TableError, match=r"looks like a measurement.*; use --method rrelieff for a continuous"
+            TableError,
+            match=r"looks like a measurement.*; use --method rrelieff or high-relief-regressor for a",
         ):
             rank(asked(patients, "score", drop=()))
 
@@ -269,7 +270,7 @@ class TestGenotypes:
 
 
 def test_abilities_are_asked_of_the_estimators():
-    assert methods_with(takes_continuous_target) == ["rrelieff"]
+    assert methods_with(takes_continuous_target) == ["rrelieff", "high-relief-regressor"]
     for ability in (takes_missing, takes_categories):
         names = methods_with(ability)
         assert "relieff" in names

@@ -35,6 +35,7 @@ from highrelief import (
     FisherScore,
     GFlip,
     HighRelief,
+    HighReliefRegressor,
     HKNNClassifier,
     IRelief,
     IterativeElimination,
@@ -107,7 +108,7 @@ NEAREST = {
     **RANDOM,
 }
 
-CATEGORICAL = ["auto", True, [-1], [0.5], ["no such name"]]
+CATEGORICAL = ["all", True, [-1], [0.5], ["no such name"]]
 REPEATED = {
     "averaging": ["yes", 1, 0.5],
     "max_iter": OPTIONAL_COUNT,
@@ -162,7 +163,12 @@ BAD_PARAMETERS = {
         "categorical_features": CATEGORICAL,
     },
     **{
-        each: {**SHARED, **BATCHES, "categorical_features": CATEGORICAL}
+        each: {
+            **SHARED,
+            **BATCHES,
+            "unpaired": choice(None, True, "both"),
+            "categorical_features": CATEGORICAL,
+        }
         for each in (SURF, SURFStar, MultiSURF, MultiSURFStar)
     },
     RReliefF: {
@@ -227,12 +233,15 @@ BAD_PARAMETERS = {
         "tol": REPEATED["tol"],
     },
     FisherScore: {**SHARED, **CLASS_WEIGHT},
-    HighRelief: {
-        **SHARED,
-        **RANDOM,
-        "level": [0.0, 1.0, -0.1, np.nan, "small", None, True],
-        "max_work": [0.0, -1.0, np.nan, "all", True],
-        "categorical_features": CATEGORICAL,
+    **{
+        each: {
+            **SHARED,
+            **RANDOM,
+            "level": [0.0, 1.0, -0.1, np.nan, "small", None, True],
+            "max_work": [0.0, -1.0, np.nan, "all", True],
+            "categorical_features": CATEGORICAL,
+        }
+        for each in (HighRelief, HighReliefRegressor)
     },
     PairScan: {
         **SHARED,

@@ -20,14 +20,12 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **SETTINGS}
 
 def highrelief(*arguments, cwd=None):
     """Run the command in this process, and return what it showed and its exit code as a process would."""
-    from highrelief._engine.limits import limits
     from highrelief.cli.commands import app
 
     shown, errors = io.StringIO(), io.StringIO()
     command = ["highrelief", *map(str, arguments)]
     with (
         mock.patch.dict(os.environ, SETTINGS),
-        limits(interaction_seconds=1e6),  # however busy the machine is
         contextlib.chdir(cwd or "."),
         contextlib.redirect_stdout(shown),
         contextlib.redirect_stderr(errors),

@@ -332,7 +332,7 @@ def relabeled(model, table):
     X, y = table(20)
     y[:] = np.where(np.arange(20) < 3, [[2] + [1] * 19], 0)
     labels = np.stack([np.random.default_rng(seed).permutation(y) for seed in range(20)])
-    rows = model._engine(model._check_fit(X, y))
+    rows = model._choose_engine(model._check_fit(X, y))
     return rows.relabeled(model._neighborhood()).mean_margins(labels).ravel()
 
 

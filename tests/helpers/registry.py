@@ -35,6 +35,7 @@ from highrelief import (
     FisherScore,
     GFlip,
     HighRelief,
+    HighReliefRegressor,
     HKNNClassifier,
     IRelief,
     IterativeElimination,
@@ -135,6 +136,9 @@ class Family:
         )
 
 
+#: Variants of SURF and its family.
+BY_RADIUS: dict[str, dict[str, Any]] = {"": {}, "extended": {"unpaired": "extend"}}
+
 FAMILIES = [
     Family(
         Relief,
@@ -158,10 +162,10 @@ FAMILIES = [
         },
         nonnegative=False,
     ),
-    Family(SURF, {"": {}}, nonnegative=False, margins=False, within_radius=True),
-    Family(SURFStar, {"": {}}, nonnegative=False, margins=False, within_radius=True, far_counts=True),
-    Family(MultiSURF, {"": {}}, nonnegative=False, margins=False, within_radius=True),
-    Family(MultiSURFStar, {"": {}}, nonnegative=False, margins=False, within_radius=True, far_counts=True),
+    Family(SURF, BY_RADIUS, nonnegative=False, margins=False, within_radius=True),
+    Family(SURFStar, BY_RADIUS, nonnegative=False, margins=False, within_radius=True, far_counts=True),
+    Family(MultiSURF, BY_RADIUS, nonnegative=False, margins=False, within_radius=True),
+    Family(MultiSURFStar, BY_RADIUS, nonnegative=False, margins=False, within_radius=True, far_counts=True),
     Family(
         IRelief,
         {
@@ -398,6 +402,7 @@ CLASSIFIERS = [HKNNClassifier(), HKNNClassifier(n_neighbors=3, alpha=0.01, scale
 FOR_NUMBERS = [
     RReliefF(),
     RReliefF(n_neighbors=3, neighbor_weights="uniform", metric="euclidean"),
+    HighReliefRegressor(random_state=0),
 ]
 #: Every public extractor, with parameters that run different code. One neighbor: some of scikit-learn's
 #: checks are on noise, in which LFE finds no direction, and says so, when it looks at more. Many for DANN:

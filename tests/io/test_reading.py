@@ -653,7 +653,7 @@ class TestRoles:
 
     def test_columns_can_be_left_out(self, write):
         table = read(write(PLAIN), drop=["a"])
-        assert (table.feature_names, table.notes) == (["b"], ["Left out as told: 'a'."])
+        assert (table.feature_names, table.notes) == (["b"], ["Left out as requested: 'a'."])
         with pytest.raises(TableError, match="named by --drop or --id, and is the target"):
             read(write(PLAIN), drop=["class"])
         with pytest.raises(TableError, match=r"no column 'q' .named by --drop"):

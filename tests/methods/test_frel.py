@@ -27,7 +27,7 @@ def noisy_table():
 
 
 def rows_of(weighter, X, y, sample_weight=None):
-    return weighter._engine(weighter._check_fit(X, y, sample_weight))
+    return weighter._choose_engine(weighter._check_fit(X, y, sample_weight))
 
 
 # What the losses see

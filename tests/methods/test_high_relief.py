@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
-from highrelief import HighRelief, PairScan
+from highrelief import HighRelief, HighReliefRegressor, PairScan, RReliefF
 from highrelief.datasets import make_epistasis, make_xor
 from highrelief.methods.high_relief import _tail_evidence
 
@@ -225,3 +225,102 @@ def test_statistics_are_those_of_the_scan():
         assert model.partner_[feature] == partners[model.found_by_[feature]][feature]
     order = np.argsort(scan.single_)
     assert (np.diff(model.evidence_[order, 0]) >= -1e-12).all()
+
+
+class TestContinuousTarget:
+    """HighReliefRegressor."""
+
+    def found(self, X, y, **parameters):
+        return HighReliefRegressor(random_state=0, **parameters).fit(X, y)
+
+    def test_a_single_feature(self):
+        random = np.random.default_rng(0)
+        X = random.normal(size=(150, 40))
+        model = self.found(X, X[:, 7] + random.normal(size=150))
+        assert model.get_support(indices=True).tolist() == [7]
+        assert model.found_by_[7] == "single"
+        assert not hasattr(model, "classes_")
+
+    def test_a_product(self):
+        random = np.random.default_rng(1)
+        X = random.normal(size=(300, 40))
+        model = self.found(X, X[:, 3] * X[:, 9] + 0.5 * random.normal(size=300))
+        assert model.get_support(indices=True).tolist() == [3, 9]
+        assert model.partner_[[3, 9]].tolist() == [9, 3]
+
+    def test_a_group_that_no_pair_shows(self):
+        random = np.random.default_rng(2)
+        X = random.choice([-1, 1], (500, 20)).astype(np.int8)
+        model = self.found(X, X[:, :3].prod(axis=1) + 0.3 * random.normal(size=500))
+        assert model.get_support(indices=True).tolist() == [0, 1, 2]
+        assert (model.found_by_[:3] == "local").all()
+
+    def test_a_second_mechanism_behind_the_first(self):
+        """In the tertiles of the target the first explains nearly all; not so in those of the residuals."""
+        random = np.random.default_rng(3)
+        X = random.normal(size=(400, 20))
+        model = self.found(X, 4.0 * X[:, 2] + X[:, 0] * X[:, 1] + 0.3 * random.normal(size=400))
+        assert model.get_support(indices=True).tolist() == [0, 1, 2]
+        assert (model.found_by_[:2] == "stratified").all()
+        assert model.execution_["n_strata"] == 3
+
+    def test_nothing_in_noise(self):
+        random = np.random.default_rng(4)
+        X, y = random.normal(size=(100, 30)), random.normal(size=100)
+        assert self.found(X, y).n_features_ == 0
+
+    @pytest.mark.slow
+    def test_seldom_keeps_noise(self):
+        n_wrong, n_tables, level = 0, 20, 0.1
+        for seed in range(n_tables):
+            random = np.random.default_rng(seed)
+            X = genotypes(seed, 100, 20) if seed % 2 else random.normal(size=(100, 20))
+            model = HighReliefRegressor(level=level, random_state=seed)
+            n_wrong += model.fit(X, random.standard_t(2, 100)).n_features_ > 0
+        assert binomtest(n_wrong, n_tables, level, alternative="greater").pvalue > 1e-4
+
+    def test_only_the_order_of_the_targets_matters(self):
+        random = np.random.default_rng(5)
+        X = random.normal(size=(120, 15))
+        y = X[:, 0] + random.normal(size=120)
+        outlier = np.where(y == y.max(), 1e9, y)
+        expected = self.found(X, y)
+        for target in (np.exp(y), outlier):
+            np.testing.assert_array_equal(self.found(X, target).evidence_, expected.evidence_)
+
+    def test_the_first_round_is_that_of_rrelieff(self):
+        random = np.random.default_rng(6)
+        X = random.normal(size=(80, 2))
+        y = X[:, 0] + random.normal(size=80)
+        ranks = np.argsort(np.argsort(y))
+        expected = RReliefF().fit(X, ranks).feature_weights_
+        np.testing.assert_allclose(self.found(X, y).local_weight_, expected, rtol=1e-12)
+
+    @pytest.mark.parametrize("values", [2, 3, 5])
+    def test_targets_of_few_values(self, values):
+        random = np.random.default_rng(7)
+        X = random.normal(size=(200, 10))
+        y = np.clip(np.round(X[:, 4] * 2 + random.normal(size=200)), 0, values - 1)
+        assert self.found(X, y).support_[4]
+
+    def test_missing_values_categories_and_batches(self):
+        random = np.random.default_rng(8)
+        X = pd.DataFrame(random.normal(size=(400, 6)), columns=list("abcdef"))
+        X["letter"] = pd.Categorical(np.array(list("uvw"))[random.integers(0, 3, 400)])
+        batches = np.repeat(["one", "two"], 200)
+        y = 2.0 * (X["letter"] == "u") * X["c"] + 9.0 * (batches == "two")
+        X.loc[::7, "c"] = np.nan
+        model = HighReliefRegressor(categorical_features="from_dtype", random_state=0)
+        assert set(model.fit(X, y, batches=batches).get_feature_names_out()) == {"c", "letter"}
+
+    def test_text_names_the_method_for_classes(self):
+        X = np.random.default_rng(9).normal(size=(20, 2))
+        with pytest.raises(ValueError, match=r"y must hold numbers.*for classes use HighRelief"):
+            HighReliefRegressor().fit(X, np.array(["a", "b"] * 10))
+
+    def test_bits_do_not_depend_on_threads(self):
+        random = np.random.default_rng(10)
+        X = random.normal(size=(90, 60))
+        y = X[:, 0] + X[:, 1] * X[:, 2]
+        one, three = (HighReliefRegressor(random_state=5, n_jobs=n).fit(X, y) for n in (1, 3))
+        np.testing.assert_array_equal(one.evidence_, three.evidence_)

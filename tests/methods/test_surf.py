@@ -6,7 +6,7 @@ from oracles import scale_range, surf_family
 from registry import continuous_table, discrete_table, pairwise, rounded_table
 from sklearn import config_context
 
-from highrelief import SURF, MultiSURF, MultiSURFStar, SURFStar
+from highrelief import SURF, IterativeElimination, MultiSURF, MultiSURFStar, SURFStar
 from highrelief.datasets import make_xor
 
 NAMES = {SURF: "surf", SURFStar: "surf*", MultiSURF: "multisurf", MultiSURFStar: "multisurf*"}
@@ -31,6 +31,67 @@ def test_weights_are_those_of_the_oracle(method, table, n_classes):
     X, y = table(n_classes=n_classes)
     expected = surf_family(scale_range(X), y, NAMES[method])
     np.testing.assert_allclose(method().fit(X, y).feature_weights_, expected, atol=1e-13)
+
+
+@pairwise(
+    over_family,
+    pytest.mark.parametrize("table", [continuous_table, discrete_table, rounded_table]),
+    pytest.mark.parametrize("n_classes", [2, 3, 5]),
+)
+def test_radii_are_extended_as_by_the_oracle(method, table, n_classes):
+    X, y = table(80, n_classes=n_classes)
+    X = X + 6.0 * X.std(axis=0) * (y == 0)[:, np.newaxis]  # the first class has no near misses
+    expected = surf_family(scale_range(X), y, NAMES[method], extended=True)
+    found = method(unpaired="extend").fit(X, y).feature_weights_
+    np.testing.assert_allclose(found, expected, atol=1e-13)
+    assert not np.allclose(found, method().fit(X, y).feature_weights_)
+
+
+@over_family
+def test_radii_are_extended_with_weights_gaps_categories_and_batches(method):
+    random = np.random.default_rng(0)
+    X, y = continuous_table(80, n_classes=2)
+    X = scale_range(X + 6.0 * X.std(axis=0) * (y == 0)[:, np.newaxis])
+    X[:, 5] = random.integers(0, 3, 80)
+    X[random.uniform(size=X.shape) < 0.05] = np.nan
+    copies = random.integers(0, 4, 80).astype(float)
+    for batches in (None, random.integers(0, 3, 80)):
+        model = method(unpaired="extend", categorical_features=[5], scale=None)
+        expected = surf_family(
+            X,
+            y,
+            NAMES[method],
+            s=copies,
+            categorical=[5],
+            reach=None if batches is None else batches[:, np.newaxis] == batches,
+            extended=True,
+        )
+        found = model.fit(X, y, sample_weight=copies, batches=batches).feature_weights_
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_extended_radii_do_not_depend_on_memory():
+    X, y = continuous_table(300, n_classes=2)
+    X = X + 6.0 * X.std(axis=0) * (y == 0)[:, np.newaxis]
+    model = MultiSURF(unpaired="extend")
+    expected = model.fit(X, y).feature_weights_
+    with config_context(working_memory=0.1):
+        assert model.fit(X, y).execution_["distances"] == "recomputed"
+        np.testing.assert_array_equal(model.feature_weights_, expected)
+
+
+def test_elimination_keeps_the_features_of_classes_that_lie_apart():
+    """With few features left no miss is near: the published mean of hits alone drops some of the best."""
+    y = np.arange(100) % 2
+    kept = {"count": 0, "extend": 0}
+    for seed in range(4):
+        X = np.random.default_rng(seed).normal(size=(100, 100))
+        X[:, :5] += 3.0 * y[:, np.newaxis]
+        for unpaired in kept:
+            turf = IterativeElimination(MultiSURF(unpaired=unpaired), n_features_to_select=5).fit(X, y)
+            kept[unpaired] += np.count_nonzero(turf.get_support(indices=True) < 5)
+    assert kept["extend"] == 20
+    assert kept["count"] < 20
 
 
 @over_family

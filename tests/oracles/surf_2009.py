@@ -54,13 +54,14 @@ def margin_among(differences, y, n, copies, chosen, priors):
     return margin, has
 
 
-def surf_family(X, y, method, s=None, tol=TOL, categorical=(), reach=None, factors=1.0):
+def surf_family(X, y, method, s=None, tol=TOL, categorical=(), reach=None, factors=1.0, extended=False):
     """Weights by "surf", "surf*", "multisurf" or "multisurf*"; NaN in X is a missing value.
 
     A copy of a row lacks what the row lacks: the two are not at distance 0. Features in `categorical` hold
     codes. With `reach`, (n, n) bool, only pairs in it are compared, and radii and P are of these; a sample
     without hits, or without misses, in reach contributes nothing. `factors`: of the samples, by their
-    class, in the mean and in P.
+    class, in the mean and in P. `extended`: the radius of a sample without near hits, or without near
+    misses, is extended to the nearest of both.
     """
     X, y = np.asarray(X, dtype=float), np.asarray(y)
     s = weights_of(X, s)
@@ -82,7 +83,11 @@ def surf_family(X, y, method, s=None, tol=TOL, categorical=(), reach=None, facto
             near, far = mean - deviation / 2, mean + deviation / 2
         else:
             near = far = mean_distance(D, s, reach)
-        margin, _ = margin_among(differences[n], y, n, copies, D[n] < near * (1 - tol), priors)
+        chosen = D[n] < near * (1 - tol)
+        own, others = (copies > 0) & (y == y[n]), (copies > 0) & (y != y[n])
+        if extended and not ((chosen & own).any() and (chosen & others).any()):
+            chosen |= D[n] <= max(D[n, own].min(), D[n, others].min()) * (1 + tol)
+        margin, _ = margin_among(differences[n], y, n, copies, chosen, priors)
         if method.endswith("*"):
             of_far, has = margin_among(differences[n], y, n, copies, D[n] > far * (1 + tol), priors)
             margin -= of_far

@@ -213,7 +213,8 @@ def test_compare_knows_that_noisy_rounds_say_little():
 def test_the_page_shows_wins_and_losses(run, tmp_path):
     results.save(run, tmp_path / "results.json")
     page.write_page(tmp_path / "results.json", tmp_path / "performance.md")
-    text = (tmp_path / "performance.md").read_text()
+    assert "(performance_tables.md)" in (tmp_path / "performance.md").read_text()
+    text = (tmp_path / "performance_tables.md").read_text()
     assert "1 reached, 1 missed." in text
     assert "| times as fast | at least 9.00 times | 8.00 times | MISSED |" in text
     assert "| peak | at most 20.0 MiB | 12.0 MiB | reached |" in text
@@ -223,9 +224,23 @@ def test_the_page_shows_wins_and_losses(run, tmp_path):
 
 
 def test_the_page_says_where_parts_come_from_several_runs(run):
-    assert "several runs" not in page.markdown(run, "results.json", None)
+    assert "several runs" not in page.markdown(run, "results.json", None, "performance.md")
     run.parts["limit"] = Part("limit", "Later", commit="def", seconds=4.0)
-    assert "several runs" in page.markdown(run, "results.json", None)
+    assert "several runs" in page.markdown(run, "results.json", None, "performance.md")
+
+
+def test_the_summary_has_a_chart_and_about_ten_lines(tmp_path):
+    """On the stored run, every sentence finds the targets it is about."""
+    stored = ROOT / "benchmarks" / "results.json"
+    page.write_page(stored, tmp_path / "performance.md")
+    text = (tmp_path / "performance.md").read_text()
+    assert text.count("\n- **") == len(page._FINDINGS) == 10
+    assert text.index("performance.svg") < text.index("- **")
+    assert "|" not in text
+    for name in ("performance.md", "performance_tables.md"):
+        assert (tmp_path / name).read_text() == (ROOT / "docs" / name).read_text(), (
+            "run: make performance-page"
+        )
 
 
 def test_the_command_line_runs_by_default():

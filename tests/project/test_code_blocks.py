@@ -115,7 +115,9 @@ def test_plain_python_runs_and_gives_what_its_remarks_say(page):
     for block in blocks(page):
         if block.language == "python" and not is_doctest(block):
             exec(compile(block.text, named(block), "exec"), scope)
-            for line, said in re.findall(r"^(\S.*?)  # (array\(.*\))$", block.text, flags=re.MULTILINE):
+            for line, said in re.findall(
+                r"^(\S.*?)  # ((?:array)?\([\[\]\d, ]+\))$", block.text, flags=re.MULTILINE
+            ):
                 assert repr(eval(line, scope)) == said
 
 
@@ -131,7 +133,7 @@ def table(path, target, columns, n_samples=60):
 def tables(tmp_path):
     """The tables that the pages speak of."""
     columns = [f"g{j}" for j in range(55)]
-    table(tmp_path / "genes.csv", "tumour", columns)
+    table(tmp_path / "genes.csv", "tumor", columns)
     table(tmp_path / "leukemia.csv", "class", columns)
     table(tmp_path / "patients.csv", "diagnosis", ["stage", "age", "dose"])
     return tmp_path

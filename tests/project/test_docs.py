@@ -1,6 +1,7 @@
 """The pages: every class has one with an example, and links lead to files. The examples run as doctests."""
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -81,10 +82,30 @@ def test_every_public_name_is_in_the_table_of_contents(name):
     assert all(METHODS / row in PAGES for row in rows)
 
 
-@pytest.mark.parametrize("name", highrelief.__all__)
-def test_every_public_name_is_in_the_table_of_the_readme(name):
-    rows = re.findall(r"^\| (`.+?`) \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert f"`{name}`" in ", ".join(rows)
+def test_the_readme_is_read_in_a_minute():
+    """What it is, installation, an example, a command, two pictures, a short table; no more."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    first_screen = text.split("\n## ")[0]
+    for word in (
+        "feature selection",
+        "ReliefF",
+        "scikit-learn",
+        "pip install highrelief",
+        "make demo",
+        "make test",
+    ):
+        assert word in first_screen
+    assert len(text.splitlines()) <= 110
+    assert len(re.findall(r"^\| ", text, flags=re.MULTILINE)) <= 12
+    assert max(len(re.findall(r"\]\(", part)) for part in text.split("\n\n")[2:]) <= 5
+    assert len(re.findall(r"^!\[", text, flags=re.MULTILINE)) == 2
+
+
+@pytest.mark.parametrize(
+    "name", re.findall(r"^\|[^|]+\| (`.+`) \|$", (ROOT / "README.md").read_text("utf-8"), re.M)
+)
+def test_the_readme_names_public_classes(name):
+    assert set(re.findall(r"`(\w+)`", name)) <= set(highrelief.__all__)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -114,3 +135,23 @@ def test_every_published_table_and_figure_is_on_the_pages_of_results():
             assert f"(reproduced/{module}.md#{each.name})" in overview
         for name, reason in paper.not_run.items():
             assert f"`{name}`: {reason}" in overview
+
+
+def test_words_to_avoid_are_found_in_prose_only(tmp_path):
+    words = runpy.run_path(str(ROOT / ".ci" / "words.py"))
+    page = tmp_path / "page.md"
+    page.write_text(
+        "It says so.\n\n`says` and\n```\nprint('says')\n```\nGroups act together, and act together.\n"
+        "The classes are told\napart; a colour.\n"
+    )
+    assert [(line, found) for line, found, _ in words["found_in"](page)] == [
+        (1, "says"),
+        (9, "colour"),
+        (7, "act together"),
+    ]
+    module = tmp_path / "module.py"
+    module.write_text('"""Say what is found."""\nx = "a whole number"  # nobody\nsays = "says"\n')
+    assert [(line, found) for line, found, _ in words["found_in"](module)] == [
+        (1, "Say"),
+        (2, "whole number"),
+    ]

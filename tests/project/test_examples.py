@@ -21,6 +21,12 @@ def acting_together(ran):
     assert np.nanmin(ran["display"].table.losses[[0, 1], [1, 0]]) > 0.5
 
 
+def expression(ran):
+    assert {"CD3D", "GNLY", "NKG7", "GZMB", "FCER1G", "TYROBP", "SPON2"} <= set(ran["genes"])
+    assert len(ran["genes"]) == ran["selector"].n_features_ < 30
+    assert ran["expression"].shape == (85, 765)
+
+
 def genotypes(ran):
     assert max(ran["worst"]["IRelief"]) <= 20 < min(ran["worst"]["FisherScore"])
 
@@ -99,6 +105,7 @@ SHOWS = {
     each.__name__: each
     for each in (
         acting_together,
+        expression,
         genotypes,
         how_many,
         short_list,
@@ -122,6 +129,8 @@ def test_there_is_a_claim_for_every_example():
 @pytest.mark.slow
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
 def test_an_example_shows_what_it_says(path):
+    if path.stem == "plot_expression":
+        pytest.importorskip("scanpy", reason="the data comes with Scanpy", exc_type=ImportError)
     plt.close("all")
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)

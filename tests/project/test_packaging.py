@@ -243,7 +243,7 @@ def test_dependabot_looks_at_all_that_is_installed():
 
 def test_the_recipe_for_conda_asks_for_the_same():
     needs = RECIPE["requirements"]
-    host = [each for each in needs["host"] if each.startswith("hatchling")]
+    host = [each for each in needs["host"] if each.startswith("hatch")]
     build = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
     assert bounds(host) == bounds(build)
     run = [each for each in needs["run"] if not each.startswith("python ")]
@@ -254,6 +254,8 @@ def test_the_recipe_for_conda_asks_for_the_same():
     assert RECIPE["about"]["license"] == PROJECT["license"]
     assert RECIPE["about"]["license_file"] == PROJECT["license-files"]
     assert RECIPE["about"]["summary"] == PROJECT["description"]
+    assert RECIPE["about"]["homepage"] == PROJECT["urls"]["Documentation"]
+    assert RECIPE["about"]["repository"] == PROJECT["urls"]["Source"]
 
 
 def test_the_citation_says_what_the_package_says():
@@ -264,6 +266,30 @@ def test_the_citation_says_what_the_package_says():
     assert CITATION["license"] == PROJECT["license"].split(" AND ")
     assert CITATION["abstract"] == PROJECT["description"]
     assert CITATION["keywords"] == PROJECT["keywords"]
+    assert CITATION["url"] == PROJECT["urls"]["Documentation"]
+    assert CITATION["repository-code"] == PROJECT["urls"]["Source"]
+
+
+def test_links_of_the_readme_work_on_pypi():
+    """Relative links become absolute and lead to files; all name the repository as project.urls does."""
+    hook = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["metadata"]["hooks"]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for each in hook["fancy-pypi-readme"]["substitutions"]:
+        text = re.sub(each["pattern"], each["replacement"], text)
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert [link for link in links if not link.startswith("https://")] == []
+    source = PROJECT["urls"]["Source"]
+    raw = source.replace("github.com", "raw.githubusercontent.com") + "/main/"
+    files = [
+        link.removeprefix(place)
+        for link in links
+        for place in (raw, f"{source}/blob/main/")
+        if link.startswith(place)
+    ]
+    assert len(files) >= 10
+    assert [file for file in files if not (ROOT / file).exists()] == []
+    assert any(link.startswith(PROJECT["urls"]["Documentation"]) for link in links)
+    assert {link.split("/")[3] for link in links if "github" in link} == {source.split("/")[3]}
 
 
 def test_the_changelog_is_one():
@@ -295,7 +321,7 @@ def test_the_steps_to_add_a_method_lead_to_files():
     # What the steps tell a newcomer to call.
     folder = ROOT / "src" / "highrelief" / "base"
     base = (folder / "weighter.py").read_text() + (folder / "validation.py").read_text()
-    for name in ("_check_fit", "_engine", "_set_weights", "_check_parameters"):
+    for name in ("_check_fit", "_choose_engine", "_set_weights", "_check_parameters"):
         assert f"def {name}(" in base, name
 
 

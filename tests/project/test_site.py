@@ -1,9 +1,10 @@
-"""The site: nothing that is public is left out, and the decisions rest on what the pages say."""
+"""The site: every public name and command has its reference, decisions cite evidence, pages fit a phone."""
 
 import re
 import runpy
 from pathlib import Path
 
+import browser as browsers
 import pytest
 
 import highrelief
@@ -49,6 +50,65 @@ def test_names_stand_under_the_right_headings(reference):
     assert groups["LFE"] == "Feature extraction"
     assert groups["HKNNClassifier"] == "Classification"
     assert groups["report"] == "Functions"
+
+
+def test_the_command_reference_has_every_option(reference):
+    typer = pytest.importorskip("typer")
+    from highrelief.cli.commands import app
+
+    text = reference["command_reference"]()
+    for name, command in typer.main.get_command(app).commands.items():
+        section = text.split(f"\nhighrelief {name}\n---")[1].split("\n---")[0]
+        for parameter in command.params:
+            if parameter.param_type_name == "option" and not parameter.hidden:
+                assert all(option in section for option in parameter.opts)
+    assert not re.search(r"(?<![`:])`[^`\n]+`(?!`)", text), "a role without a name"
+
+
+def test_terms_of_the_glossary_are_in_order():
+    text = (DOCS / "glossary.md").read_text(encoding="utf-8").split("```")[1]
+    terms = re.findall(r"^(\w.*)$", text, flags=re.MULTILINE)
+    assert len(terms) > 20
+    assert terms == sorted(terms, key=str.lower)
+
+
+SITE = DOCS / "_build" / "html"
+#: Wider than the window, though not inside an element that scrolls by itself.
+CUT_OFF = """() => [...document.querySelectorAll('.bd-article *')].filter((each) => {
+    if (!each.checkVisibility() || each.getBoundingClientRect().right <= innerWidth + 1) return false;
+    for (let at = each; at && !at.matches('.bd-article'); at = at.parentElement)
+      if (['auto', 'scroll', 'hidden'].includes(getComputedStyle(at).overflowX)) return false;
+    return true;
+  }).map((each) => `${each.tagName} ${each.className}`).slice(0, 5)"""
+#: Displayed formulas that are wider than their column.
+WIDE_FORMULAS = """() => [...document.querySelectorAll('mjx-container[display] > svg')]
+  .filter((each) => each.getBoundingClientRect().width > each.closest('.math').clientWidth + 1)
+  .map((each) => `${each.getBoundingClientRect().width} > ${each.closest('.math').clientWidth}`)"""
+
+
+@pytest.fixture(scope="module")
+def window():
+    if not SITE.exists():
+        pytest.skip("no site: make docs")
+    with browsers.launched() as browser:
+        context = browser.new_context(reduced_motion="reduce")
+        context.set_offline(True)
+        yield context.new_page()
+        context.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "path", sorted(SITE.rglob("*.html")), ids=lambda path: str(path.relative_to(SITE).with_suffix(""))
+)
+def test_a_page_fits_a_phone_and_its_formulas_fit_their_column(path, window):
+    window.set_viewport_size({"width": 390, "height": 844})
+    window.goto(path.as_uri())
+    window.evaluate("window.MathJax?.startup?.promise")
+    assert window.evaluate("document.documentElement.scrollWidth") <= 390, window.evaluate(CUT_OFF)
+    assert window.evaluate(CUT_OFF) == []
+    window.set_viewport_size({"width": 1280, "height": 900})
+    assert window.evaluate(WIDE_FORMULAS) == []
 
 
 def decisions():

@@ -490,7 +490,7 @@ def test_sparse_tables_and_missing_values_where_all_inside_take_them():
 
 @pytest.mark.parametrize("meta", [CrossValidatedSelector, VarianceReduction])
 def test_a_regressor_is_refused(meta):
-    with pytest.raises(TypeError, match=r"different classes; estimator=Ridge\(\) is not told of any"):
+    with pytest.raises(TypeError, match=r"different classes; estimator=Ridge\(\) does not receive them"):
         meta(Ridge()).fit(*continuous_table())
 
 

@@ -177,7 +177,7 @@ def test_all_labelings_at_once_are_refits(name, weighter):
         weighter.set_params(class_weight={c: weighter.class_weight.get(c, 1.0) for c in np.unique(y)})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        rows = weighter._engine(weighter._check_fit(X, y))
+        rows = weighter._choose_engine(weighter._check_fit(X, y))
         at_once = rows.relabeled(weighter._neighborhood(), weighter._class_weights)
         labels = np.stack([rng.permutation(y) for _ in range(12)])
         refits = np.stack([weighter.fit(X, each).feature_weights_ for each in labels])
@@ -190,7 +190,7 @@ def test_pairs_in_the_product_and_beside_it_add_up(force):
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((70, 40)), rng.integers(0, 2, 70)
     weighter = ReliefF()
-    rows = weighter._engine(weighter._check_fit(X, y)).relabeled(weighter._neighborhood())
+    rows = weighter._choose_engine(weighter._check_fit(X, y)).relabeled(weighter._neighborhood())
     labels = np.stack([rng.permutation(y) for _ in range(30)])
     found = []
     for share in (0.0, 0.3, 2.0):
@@ -204,7 +204,7 @@ def test_labelings_in_several_batches_are_the_same(force):
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((40, 10)), rng.integers(0, 2, 40)
     weighter = ReliefF(n_neighbors=3)
-    rows = weighter._engine(weighter._check_fit(X, y)).relabeled(weighter._neighborhood())
+    rows = weighter._choose_engine(weighter._check_fit(X, y)).relabeled(weighter._neighborhood())
     labels = np.stack([rng.permutation(y) for _ in range(20)])
     whole = rows.mean_margins(labels)
     force(label_entries=1000)

@@ -356,8 +356,8 @@ def test_degenerate_columns(mains):
         ({"covariance": np.eye(40)}, "needs marginals='gaussian'"),
         ({"covariance": np.eye(3), "marginals": "gaussian"}, r"must be of shape \(40, 40\)"),
         ({"covariance": -np.eye(40), "marginals": "gaussian"}, "positive definite"),
-        ({"groups": np.arange(500)}, "cannot be told of groups"),
-        ({"batches": np.arange(500)}, "cannot be told of batches"),
+        ({"groups": np.arange(500)}, "do not support groups"),
+        ({"batches": np.arange(500)}, "do not support batches"),
         ({"estimator": ReliefF(categorical_features=[0])}, "categorical_features must be None"),
     ],
 )

@@ -6,6 +6,9 @@ import pytest
 import scipy.sparse
 from oracles.redundancy import correlation, groups_by_hand
 from scipy import stats
+from scipy.cluster import hierarchy
+from scipy.cluster.hierarchy import fcluster
+from scipy.spatial.distance import squareform
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
@@ -28,6 +31,7 @@ from highrelief.datasets import make_xor
 from highrelief.selection.redundancy import (
     cramers_v,
     group_features,
+    linked_columns,
     midranks,
     pairwise_pearson,
     pearson,
@@ -136,6 +140,34 @@ def test_groups_as_by_hand(linkage, seed):
         assert np.isnan(found.similarity[left]).all()
 
 
+@pytest.mark.parametrize("kind", ["pearson", "spearman"])
+@pytest.mark.parametrize("linkage", LINKAGES)
+def test_groups_are_those_of_one_clustering_of_all_features(linkage, kind):
+    """Linked parts are clustered one by one; their links are found in several blocks of columns."""
+    X = np.hstack([related(40, 60, seed=seed)[0] for seed in range(6)])
+    order = np.random.default_rng(0).permutation(X.shape[1])
+    apart = squareform(1.0 - similarities(X[:, order], kind), checks=False)
+    for threshold in (0.5, 0.7, 0.9):
+        cut = fcluster(hierarchy.linkage(apart, method=linkage), 1.0 - threshold, criterion="distance")
+        found = group_features(X, order, threshold=threshold, linkage=linkage, similarity=kind)
+        # The same partition: each pair of labels belongs together.
+        n_pairs = np.unique(np.column_stack([cut, found.labels[order]]), axis=0).shape[0]
+        assert n_pairs == cut.max() == found.representatives.size > 1
+
+
+def test_linked_columns_miss_no_correlation_at_the_threshold():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 40))
+    X[:, 7] = -3.0 * X[:, 31] + 2.0
+    X[:, 12] = 0.0
+    assert [part.tolist() for part in linked_columns(X, 1.0)] == [[7, 31]]
+    assert linked_columns(X[:, :0], 0.5) == []
+    similar = similarities(X)
+    np.fill_diagonal(similar, 0.0)
+    together = next(part for part in linked_columns(X, float(similar[3].max())) if 3 in part)
+    assert int(np.argmax(similar[3])) in together
+
+
 @pytest.mark.parametrize("linkage", LINKAGES)
 def test_groups_grow_as_the_threshold_falls(linkage):
     X, y = related(80, 20)
@@ -233,7 +265,10 @@ def test_too_many_features_are_refused(force):
     force(max_grouped_features=5)
     X, y = related(80, 12)
     with pytest.raises(ValueError, match=r"12 features would be grouped.*at most 5"):
-        RedundancyFilter(FisherScore(n_features_to_select=1.0)).fit(X, y)
+        RedundancyFilter(FisherScore(n_features_to_select=1.0), threshold=0.01).fit(X, y)
+    # No five are linked.
+    few = RedundancyFilter(FisherScore(n_features_to_select=1.0), threshold=0.99).fit(X, y)
+    assert few.labels_.min() == 0
 
 
 SELECTORS = [

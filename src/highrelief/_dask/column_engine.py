@@ -37,11 +37,11 @@ from .._engine.neighbors import (
 )
 from .._engine.pair_sums import (
     Coefficients,
-    PairSource,
+    RowsUnderWeights,
     WeightedBlocks,
     fill_from_minima,
     parts_of_tiles,
-    stored_source,
+    stored_rows,
     sums_of_products,
     tile_parts,
     to_coefficients,
@@ -565,7 +565,7 @@ class ColumnPairwiseDistances(PairwiseDistances["ColumnWeightedPairs"]):
         self.blocks, self.remaining_memory = blocks, memory - size
         #: Weights of the distances that a worker caches, and of those gathered on the client.
         self._cached: tuple[NDArray[np.float64], _CachedDistances] | None = None
-        self._gathered: tuple[NDArray[np.float64], PairSource] | None = None
+        self._gathered: tuple[NDArray[np.float64], RowsUnderWeights] | None = None
         self._tiles: NDArray[np.floating] | None = None
 
     def _weighted(self, w: NDArray[np.float64]) -> ColumnWeightedPairs:
@@ -575,14 +575,14 @@ class ColumnPairwiseDistances(PairwiseDistances["ColumnWeightedPairs"]):
         (fingerprints,) = self.blocks.sum_blocks(_fingerprints)
         return fingerprints
 
-    def gathered(self, w: NDArray[np.float64]) -> tuple[PairSource, NDArray[np.floating]]:
+    def gathered(self, w: NDArray[np.float64]) -> tuple[RowsUnderWeights, NDArray[np.floating]]:
         """Return the sums of the rows and the distances of all pairs under weights w, on the client."""
         if self._tiles is None:
             self._tiles = self.table.pair_tiles(self.table.dtype)
         if self._gathered is None or self._gathered[0] is not w:
             (stored,) = self.blocks.executor.compute(lambda: [self.distances(w)])
             self._tiles[...] = stored.tiles
-            self._gathered = w, stored_source(stored.sums, self.correction.under(w), self.table.dtype)
+            self._gathered = w, stored_rows(stored.sums, self.correction.under(w), self.table.dtype)
         return self._gathered[1], self._tiles
 
     def distances(self, w: NDArray[np.float64]) -> Delayed:
@@ -701,10 +701,10 @@ class StoredDistances:
         return self._layout.layout(worker_threads(self._n_threads))
 
     @cached_property
-    def source(self) -> PairSource:
+    def source(self) -> RowsUnderWeights:
         """The rows as the kernels read them: only their sums; no value is missing."""
         complete = MissingCorrection(self.table, None, 0, self.tiles.dtype)
-        return stored_source(self.sums, complete.under(np.empty(0)), self.tiles.dtype)
+        return stored_rows(self.sums, complete.under(np.empty(0)), self.tiles.dtype)
 
 
 @exclusive_on_worker

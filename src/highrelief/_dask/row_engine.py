@@ -30,7 +30,7 @@ from .._engine.metrics import METRICS
 from .._engine.missing_pairs import MissingCorrection
 from .._engine.nearest import NearestPass, SampleMargins, mean_gaps
 from .._engine.neighbors import HITS, MISSES, Neighborhood, Neighbors
-from .._engine.pair_sums import Coefficients, PairSource, WeightedRows
+from .._engine.pair_sums import Coefficients, RowsUnderWeights, WeightedRows
 from .._engine.quantized import Plan, find_levels, plan_columns
 from .._engine.search import NeighborSearch, Report, choose_kind, no_report
 from .._engine.soft import (
@@ -125,7 +125,7 @@ class _BlockPair:
     def directions(
         self, neighbors: BlockNeighbors, other_neighbors: BlockNeighbors | None
     ) -> Iterator[_DirectedNeighbors]:
-        """Yield the neighbors of the anchors of each block in the other: of lists, then ties these lack."""
+        """Yield the neighbors of the anchors of each block in the other: of lists, then ties beyond these."""
         for side, lists in enumerate(
             [neighbors] if other_neighbors is None else [neighbors, other_neighbors]
         ):
@@ -276,7 +276,7 @@ def _tied_of_pair(
     neighbors: BlockNeighbors,
     other_neighbors: BlockNeighbors | None,
 ) -> list[Neighbors]:
-    """Return the neighbors that truncated lists lack."""
+    """Return the neighbors missing from truncated lists."""
     return [tied for _, _, tied in tied_neighbors(block, other, spec, neighbors, other_neighbors)]
 
 
@@ -609,7 +609,7 @@ class SampleCoefficients(NamedTuple):
     scales: NDArray[np.floating]
 
 
-def _active(blocks: list[RowBlock], w: NDArray[np.float64]) -> tuple[StackedBlocks, PairSource]:
+def _active(blocks: list[RowBlock], w: NDArray[np.float64]) -> tuple[StackedBlocks, RowsUnderWeights]:
     """Return stacked blocks with the features of nonzero weight, and their rows under these weights."""
     features = np.flatnonzero(w)
     stack = StackedBlocks(blocks, None if features.size == w.size else features)

@@ -6,7 +6,7 @@ if these are few. Otherwise the list is truncated: it has just enough candidates
 distance. Lists merge in any order to the same result (:func:`merge_candidates`), and none is long, however
 many ties there are.
 
-Ties that truncated lists lack are found again by recomputing distances. One pass over the pairs of blocks
+Ties missing from truncated lists are found again by recomputing distances. One pass over the pairs of blocks
 sums their sample weights (:func:`tied_weight`), which gives the share of each; later passes recompute the
 tied pairs of the blocks they compare (:func:`tied_neighbors`).
 """
@@ -252,7 +252,7 @@ def finalize_neighbors(candidates: Candidates | None, spec: SearchSpec) -> Block
 
 
 def n_truncated(neighbors: BlockNeighbors) -> int:
-    """Return the number of lists that lack neighbors."""
+    """Return the number of truncated lists."""
     return neighbors.ties.lists.size
 
 
@@ -333,7 +333,7 @@ def _between_parts(
 
 
 class TiedPairs(NamedTuple):
-    """Some neighbors tied with the k-th that truncated lists lack, sorted by list."""
+    """Some neighbors tied with the k-th and missing from truncated lists, sorted by list."""
 
     #: Index of the list in :class:`Ties`.
     tie: NDArray[np.int64]
@@ -598,7 +598,7 @@ def tied_neighbors(
     neighbors: BlockNeighbors,
     other_neighbors: BlockNeighbors | None,
 ) -> Iterator[tuple[int, NDArray[np.int64], Neighbors]]:
-    """Yield neighbors in the other block that truncated lists lack, some at a time.
+    """Yield neighbors in the other block missing from truncated lists, some at a time.
 
     Yields the block of the anchors (0 or 1), which of its anchors they are, and their neighbors as indices in
     the table.
@@ -613,7 +613,7 @@ def tied_neighbors(
 def tied_neighbors_in(
     block: RowBlock, other: RowBlock, spec: SearchSpec, neighbors: BlockNeighbors
 ) -> Iterator[tuple[NDArray[np.int64], Neighbors]]:
-    """Yield neighbors in another block, or in itself, that truncated lists of a block lack.
+    """Yield neighbors in another block, or in itself, missing from truncated lists of a block.
 
     Yields which of its anchors they are, and their neighbors as indices in the table.
     """

@@ -142,9 +142,7 @@ class _WithinBatches(MissingValues):
         excess: NDArray[np.floating] | None = None
         for batch in range(int(self._batches.max()) + 1):
             samples = np.flatnonzero(self._batches == batch)
-            part = self._part(samples)
-            part.root_unit = self.root_unit
-            found = getattr(part, name)
+            found = getattr(self._part(samples), name)
             if excess is None:
                 shape = (self.n_sets, self._n_chunks, self.features.size, missing.CHUNK)
                 excess = packing.aligned_zeros(shape, found.dtype)
@@ -164,7 +162,8 @@ class MissingValuesWithin(_WithinBatches):
 
     def _part(self, samples: NDArray[np.int64]) -> MissingValues:
         layout = (self._X[samples], self._scaling, np.arange(samples.size))
-        return MissingValues(self._missing_mask.of_samples(samples), *layout, **self._options(samples))
+        missing_mask, options = self._missing_mask.of_samples(samples), self._options(samples)
+        return MissingValues(missing_mask, *layout, **options, root_unit=self.root_unit)
 
 
 class MissingLevelsWithin(_WithinBatches, MissingLevels):
@@ -173,7 +172,6 @@ class MissingLevelsWithin(_WithinBatches, MissingLevels):
     def _part(self, samples: NDArray[np.int64]) -> MissingValues:
         layout = (self._X[samples], self._scaling, np.arange(samples.size), self._classes[samples])
         encoding, missing_mask = self._encoding.of_samples(samples), self._missing_mask.of_samples(samples)
-        part = MissingLevels(encoding, missing_mask, *layout, **self._options(samples))
         # Classes that are absent from this batch occur in others.
-        part.n_sets = self.n_sets
-        return part
+        options = self._options(samples) | {"n_classes": self.n_sets}
+        return MissingLevels(encoding, missing_mask, *layout, **options)

@@ -24,6 +24,34 @@ from .scaling import MissingMask, Scaling, precise_type
 _SHARES_AT_ONCE = 2**20
 #: Code of a missing value.
 MISSING = -1
+#: Whole numbers of at most so many distinct values are levels, as in scikit-rebate.
+MOST_LEVELS = 10
+#: Columns whose values are counted at a time.
+_COLUMNS_AT_ONCE = 256
+
+
+def level_counts(X: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the number of distinct values of each column whose values are levels; others have 11.
+
+    The values of a column are levels if there are at most two, or at most ten whole numbers. NaN is not a
+    value.
+    """
+    counts = np.empty(X.shape[1], np.int64)
+    for start in range(0, X.shape[1], _COLUMNS_AT_ONCE):
+        part = np.ascontiguousarray(X[:, start : start + _COLUMNS_AT_ONCE].T)
+        part = part.view(np.uint8) if part.dtype == bool else part
+        low, high = np.fmin.reduce(part, axis=1), np.fmax.reduce(part, axis=1)
+        missing = np.isnan(part)
+        is_end = (part == low[:, np.newaxis]) | (part == high[:, np.newaxis])
+        n_values = np.where(low < high, 2, 1)
+        several = ~(is_end | missing).all(axis=1)
+        n_values[several] = MOST_LEVELS + 1
+        whole = several & ((part == np.floor(part)) | missing).all(axis=1)
+        # A NaN is last, and not larger than a number.
+        rising = np.sort(part[whole], axis=1)
+        n_values[whole] = 1 + (rising[:, 1:] > rising[:, :-1]).sum(axis=1)
+        counts[start : start + _COLUMNS_AT_ONCE] = np.minimum(n_values, MOST_LEVELS + 1)
+    return counts
 
 
 @dataclass(frozen=True)
@@ -171,6 +199,8 @@ class MissingLevels(MissingValues):
         Sample weights; None: 1.
     n_threads : int
         Number of threads.
+    n_classes : int or None
+        Number of classes; None: as many as the codes have.
     """
 
     def __init__(
@@ -184,12 +214,13 @@ class MissingLevels(MissingValues):
         *,
         sample_weight: NDArray[np.float64] | None = None,
         n_threads: int = 1,
+        n_classes: int | None = None,
     ) -> None:
         super().__init__(
             missing_mask, X, scaling, sample_of_row, sample_weight=sample_weight, n_threads=n_threads
         )
         self._encoding = encoding
-        self.set_of, self.n_sets = codes, int(codes.max()) + 1
+        self.set_of, self.n_sets = codes, int(codes.max()) + 1 if n_classes is None else n_classes
         self._classes = codes[self._row_of]
 
     root_unit = 1.0

@@ -201,7 +201,7 @@ class Limits:
     #: Features up to which each knockoff has an s of its own; beyond, all share one, and no p × p matrix is
     #: made.
     max_individual_s: int = 600
-    #: Most features that are grouped as redundant: about 12 bytes for each two of them, 5 GB.
+    #: Most features that are compared with each other as redundant: about 12 bytes for each two, 5 GB.
     max_grouped_features: int = 20_000
 
     # Files, terminals and pages
@@ -212,8 +212,11 @@ class Limits:
     progress_delay: float = 2.0
     #: Seconds of compiling before it is announced.
     compilation_delay: float = 1.0
-    #: Seconds that a report may spend on interactions, unless the user requested them.
-    interaction_seconds: float = 10.0
+    #: Work of the refits to halves and to permuted labels: that of three fits, or this. It is counted in
+    #: squared samples times iterations times features, 50 more of which stand for a pair of samples itself.
+    resampling_work: float = 5e9
+    #: The same for the refits that measure interactions, unless the user requested them.
+    interaction_work: float = 1e10
     #: Maximum number of features in a page: about 10 MB, with quick searching and sorting.
     page_features: int = 100_000
 

@@ -50,6 +50,8 @@ class MissingValues:
         The feature that each column of the table belongs to; None: itself.
     ranges : ColumnRanges or None
         Of the columns, if known.
+    root_unit : float or None
+        See the attribute; None: it follows from the ranges.
     """
 
     def __init__(
@@ -63,8 +65,9 @@ class MissingValues:
         n_threads: int = 1,
         owner: NDArray[np.int64] | None = None,
         ranges: ColumnRanges | None = None,
+        root_unit: float | None = None,
     ) -> None:
-        self._known_ranges = ranges
+        self._known_ranges, self._known_root_unit = ranges, root_unit
         self._missing_mask, self._X, self._scaling, self._sample_weight = (
             missing_mask,
             X,
@@ -150,6 +153,8 @@ class MissingValues:
     @cached_property
     def root_unit(self) -> float:
         """A power of 2 whose square is the unit of :attr:`squared_excess`; 1 for ordinary ranges."""
+        if self._known_root_unit is not None:
+            return self._known_root_unit
         exponent = int(np.frexp(self._widths.max(initial=0.0))[1])
         return float(np.ldexp(1.0, exponent)) if abs(exponent) > _USUAL_EXPONENT else 1.0
 

@@ -62,6 +62,7 @@ class MissingCorrection:
         else:
             # Numeric features only: their expectations do not depend on classes.
             assert isinstance(missing, MissingValues)
+            assert missing.n_sets == 1
             self.features, self._start, self._which = missing.features, missing.start, missing.which
             self._excess = missing.excess[0]
             self._rows = np.repeat(np.arange(layout.n_rows), np.diff(self._start))

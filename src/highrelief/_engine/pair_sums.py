@@ -167,7 +167,7 @@ def tile_parts(layout: Layout, n_features: int, dtype: np.dtype[Any]) -> list[tu
 # over features are split at the same columns.
 
 
-class PairSource(NamedTuple):
+class RowsUnderWeights(NamedTuple):
     """Rows under weights, as the kernels read them; X and w are empty if all distances are stored."""
 
     X: NDArray[np.floating]
@@ -178,14 +178,14 @@ class PairSource(NamedTuple):
     correction: CorrectionArrays
 
 
-def stored_source(
+def stored_rows(
     sums: NDArray[np.float64], correction: CorrectionArrays, dtype: np.dtype[Any]
-) -> PairSource:
+) -> RowsUnderWeights:
     """Return no rows but their sums: the kernels read stored distances only."""
-    return PairSource(np.empty((0, 0), dtype), np.empty(0, dtype), sums, correction)
+    return RowsUnderWeights(np.empty((0, 0), dtype), np.empty(0, dtype), sums, correction)
 
 
-class WeightedSource(Protocol):
+class PairSource(Protocol):
     """Rows in this process: distances of all pairs, and sums over them, under any weights."""
 
     @property
@@ -198,7 +198,7 @@ class WeightedSource(Protocol):
 
     def read(
         self, w: NDArray[np.float64], tiles: NDArray[np.floating], *, filled: bool
-    ) -> tuple[PairSource, bool]:
+    ) -> tuple[RowsUnderWeights, bool]:
         """Return the rows under weights w, and whether the distances of all pairs were written to the tiles.
 
         They are written if ``filled``, or if they must be stored.
@@ -239,15 +239,15 @@ class WeightedRows:
         self._n_active = 0
         self.correction = MissingCorrection.of(table) if correction is None else correction
         self.X = table.scaled.whole()
-        self._last: tuple[NDArray[np.float64], PairSource] | None = None
+        self._last: tuple[NDArray[np.float64], RowsUnderWeights] | None = None
 
-    def under(self, w: NDArray[np.float64]) -> PairSource:
+    def under(self, w: NDArray[np.float64]) -> RowsUnderWeights:
         """Return the rows under weights w, as the kernels read them until other weights are requested."""
         if self._last is None or not np.array_equal(self._last[0], w):
             self._last = w.copy(), self._weighted(w)
         return self._last[1]
 
-    def _weighted(self, w: NDArray[np.float64]) -> PairSource:
+    def _weighted(self, w: NDArray[np.float64]) -> RowsUnderWeights:
         """Move columns of positive weight to the front and sum the rows."""
         active = np.flatnonzero(w)
         # The order of the others is kept: columns are moved only to leave some out.
@@ -261,11 +261,11 @@ class WeightedRows:
 
         run_all(of_rows, self._table.row_ranges(), self._table.n_threads)
         sums[~self._table.is_sample] = self._masked
-        return PairSource(self.X, padded, sums, self.correction.under(w))
+        return RowsUnderWeights(self.X, padded, sums, self.correction.under(w))
 
     def read(
         self, w: NDArray[np.float64], tiles: NDArray[np.floating], *, filled: bool
-    ) -> tuple[PairSource, bool]:
+    ) -> tuple[RowsUnderWeights, bool]:
         """Return the rows under weights w, and whether distances were written to the tiles."""
         source = self.under(w)
 
@@ -431,10 +431,10 @@ class WeightedBlocks:
 
     def read(
         self, w: NDArray[np.float64], tiles: NDArray[np.floating], *, filled: bool = True
-    ) -> tuple[PairSource, bool]:
+    ) -> tuple[RowsUnderWeights, bool]:
         """Write the distances of all pairs to the tiles; return the sums of the rows under weights w."""
         minima, sums = self.minima(w)
-        source = stored_source(sums, self.correction.under(w), self._table.dtype)
+        source = stored_rows(sums, self.correction.under(w), self._table.dtype)
         fill_from_minima(self._table, minima, source, tiles)
         return source, True
 
@@ -487,7 +487,7 @@ class WeightedBlocks:
 def fill_from_minima(
     table: Layout,
     minima: NDArray[np.float64],
-    source: PairSource,
+    source: RowsUnderWeights,
     tiles: NDArray[np.floating],
 ) -> None:
     """Write the distances of all pairs, d = a + b − 2·min(a, b), and mask padding in the sums of the rows."""

@@ -83,7 +83,7 @@ def check_seed(name: str, seed: Any) -> None:
     """Raise unless ``seed`` can seed a random generator."""
     if seed is None or seed is np.random or isinstance(seed, np.random.RandomState):
         return
-    expected = "None, a whole number between 0 and 2**32 - 1, or a numpy.random.RandomState"
+    expected = "None, an integer between 0 and 2**32 - 1, or a numpy.random.RandomState"
     check_whole(name, seed, expected, lambda number: 0 <= number < 2**32)
 
 
@@ -102,7 +102,7 @@ def check_count(
 ) -> None:
     """Raise unless ``value`` is an integer in the given range."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
-        raise TypeError(f"{name}={value!r} must be a whole number.")
+        raise TypeError(f"{name}={value!r} must be an integer.")
     if int(value) < at_least:
         raise ValueError(f"{name}={value!r} must be at least {at_least}.")
     if at_most is not None and int(value) > at_most:
@@ -112,7 +112,7 @@ def check_count(
 def checked_thread_count(n_jobs: Any) -> int:
     """Return the number of threads for ``n_jobs``, after checking it."""
     if n_jobs is not None:
-        check_whole("n_jobs", n_jobs, "None, or a whole number that is not 0", lambda n: n != 0)
+        check_whole("n_jobs", n_jobs, "None, or an integer that is not 0", lambda n: n != 0)
     return thread_count(n_jobs)
 
 
@@ -139,7 +139,7 @@ def check_declared(estimator: object) -> None:
 
 
 def count(*, at_least: int = 1) -> Check:
-    """Return a check for a whole number that is not too small."""
+    """Return a check for an integer that is not too small."""
     return partial(check_count, at_least=at_least)
 
 

@@ -93,16 +93,26 @@ class RadiusNeighborhoods:
     # Margins
 
     def margins(
-        self, inner: float | NDArray[np.float64], outer: float | NDArray[np.float64]
+        self,
+        inner: float | NDArray[np.float64],
+        outer: float | NDArray[np.float64],
+        *,
+        extended: bool = False,
     ) -> RadiusMargins:
         """Return the margins at all rows nearer than ``inner`` or farther than ``outer``.
 
         Each radius is a number, or one for every row. A distance tied with a radius counts as neither.
+        ``extended``: the inner radius of a row without near hits, or without near misses, is that of the
+        nearest hit and the nearest miss, these included.
         """
         table = self._table
         tolerance, ones = table.tie_tolerance, np.ones(table.n_rows)
         inner, outer = ones * (inner * (1.0 - tolerance)), ones * (outer * (1.0 + tolerance))
         counts = self._counts(inner, outer)
+        if extended:
+            hits, misses = self._hits_and_misses(counts[0])
+            inner = np.where(hits & misses, inner, np.maximum(inner, self._reach_of_both()))
+            counts = self._counts(inner, outer)
         factors = self._factors(counts)
         sums = self._sum_differences(inner, outer, factors)
         self._add_own_duplicates(inner, outer, factors, sums)
@@ -165,13 +175,44 @@ class RadiusNeighborhoods:
         shares[1] *= -1.0
         return shares
 
+    def _hits_and_misses(self, counts: NDArray[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return which rows have hits, and misses, given the weights by class, (n_classes, n_rows)."""
+        is_own = np.arange(self._table.n_classes)[:, np.newaxis] == self._table.codes
+        return ((counts > 0.0) & is_own).any(axis=0), ((counts > 0.0) & ~is_own).any(axis=0)
+
+    def _reach_of_both(self) -> NDArray[np.float64]:
+        """Return a bound for each row, just above its nearest hit and nearest miss; 0 if it lacks one."""
+        table, size = self._table, distances.TILE
+        nearest = np.full((2, table.n_rows), np.inf)
+        # Duplicates of a sample are hits.
+        nearest[0] = np.where(self._own > 0.0, self._own_distances, np.inf)
+        counted = table.sample_weight > 0.0
+        for start, end in even_ranges(table.n_tiles, -(-table.n_tiles // min(self._at_once, _TILES_OF_PART))):
+            D, first = self._tiles(start, end)
+            for t in range(start, end):
+                column = (math.isqrt(8 * t + 1) - 1) // 2
+                row = t - column * (column + 1) // 2
+                i, j = (
+                    np.arange(each * size, min((each + 1) * size, table.n_rows)) for each in (row, column)
+                )
+                tile = D[t - first, : i.size, : j.size].astype(np.float64)
+                tile[(tile >= self._limit) | ~counted[i, np.newaxis] | ~counted[j]] = np.inf
+                if i[0] == j[0]:
+                    np.fill_diagonal(tile, np.inf)
+                same = table.codes[i, np.newaxis] == table.codes[j]
+                for which, chosen in enumerate((same, ~same)):
+                    values = np.where(chosen, tile, np.inf)
+                    nearest[which, i] = np.minimum(nearest[which, i], values.min(axis=1))
+                    nearest[which, j] = np.minimum(nearest[which, j], values.min(axis=0))
+        both = nearest.max(axis=0)
+        # Above a distance of 0, too.
+        bound = both * (1.0 + table.tie_tolerance) + np.finfo(np.float64).tiny
+        return np.where(np.isfinite(both), bound, 0.0)
+
     def _unpaired(self, far: NDArray[np.float64]) -> tuple[float, float]:
         """Return the shares of samples with far misses but no far hit, and with far hits but no far miss."""
-        table, rows = self._table, np.arange(self._table.n_rows)
-        hits = far[table.codes, rows] > 0.0
-        of_misses = far.copy()
-        of_misses[table.codes, rows] = 0.0
-        misses = of_misses.any(axis=0)
+        table = self._table
+        hits, misses = self._hits_and_misses(far)
         counted = np.where(table.has_hit, table.row_weights, 0.0) / table.total_weight
         return float(counted[misses & ~hits].sum()), float(counted[hits & ~misses].sum())
 

@@ -23,7 +23,7 @@ from .layout import DenseTable, LabeledTable, Layout, Packed, sum_in_order
 from .limits import limits
 from .memory import check_room
 from .missing_pairs import MissingCorrection
-from .pair_sums import Coefficients, PairSource, PositiveMargins, WeightedSource, weighted_rows
+from .pair_sums import Coefficients, PairSource, PositiveMargins, RowsUnderWeights, weighted_rows
 from .scaling import Scaling
 from .threads import even_ranges, run_all
 
@@ -269,11 +269,11 @@ class LocalPairwiseDistances(PairwiseDistances["LocalWeightedPairs"]):
         The rows.
     memory : float
         Bytes for stored distances; without room for them they are recomputed in every pass.
-    rows : WeightedSource
+    rows : PairSource
         The rows as they are read.
     """
 
-    def __init__(self, table: LabeledTable, memory: float, rows: WeightedSource) -> None:
+    def __init__(self, table: LabeledTable, memory: float, rows: PairSource) -> None:
         super().__init__(table, rows.correction)
         size = table.pair_bytes(table.dtype.itemsize)
         self.stored = size <= memory
@@ -286,7 +286,7 @@ class LocalPairwiseDistances(PairwiseDistances["LocalWeightedPairs"]):
         self.rows = rows
         self._tiles: NDArray[np.floating] = np.empty((0, distances.TILE, distances.TILE), table.dtype)
         #: Weights of the distances in the tiles, and the rows under them; None: the tiles are not filled.
-        self._filled: tuple[NDArray[np.float64], PairSource] | None = None
+        self._filled: tuple[NDArray[np.float64], RowsUnderWeights] | None = None
 
     @classmethod
     def of(cls, table: Packed, memory: float) -> Self:
@@ -298,7 +298,7 @@ class LocalPairwiseDistances(PairwiseDistances["LocalWeightedPairs"]):
 
     def read(
         self, w: NDArray[np.float64], *, filled: bool = True
-    ) -> tuple[PairSource, NDArray[np.floating], bool]:
+    ) -> tuple[RowsUnderWeights, NDArray[np.floating], bool]:
         """Return the rows under weights w, the array of distances, and whether it is filled.
 
         The array is empty if distances are not stored. With ``filled`` it is filled first if they are.
@@ -403,7 +403,7 @@ DistanceColumns = Callable[[NDArray[np.int64]], NDArray[np.floating]]
 def distance_columns(
     table: LabeledTable,
     correction: MissingCorrection,
-    source: PairSource,
+    source: RowsUnderWeights,
     tiles: NDArray[np.floating],
     known: bool,
     rows: NDArray[np.int64],
@@ -749,7 +749,7 @@ def parts_of_pass(table: Layout) -> Parts:
 
 def tile_statistics(
     table: Layout,
-    source: PairSource,
+    source: RowsUnderWeights,
     tiles: NDArray[np.floating],
     known: bool,
     per_sigma: np.floating,
@@ -803,7 +803,7 @@ def merge_statistics(
 
 def tile_moments(
     table: Layout,
-    source: PairSource,
+    source: RowsUnderWeights,
     tiles: NDArray[np.floating],
     known: bool,
     per_sigma: np.floating,

@@ -25,7 +25,7 @@ from .metrics import METRICS
 from .missing_pairs import MissingCorrection
 from .nearest import NearestPass, sum_over_anchors
 from .neighbors import ErrorBound, Neighborhood, Neighbors
-from .pair_sums import Coefficients, PairSource, parts_of_tiles, stored_source, to_coefficients
+from .pair_sums import Coefficients, RowsUnderWeights, parts_of_tiles, stored_rows, to_coefficients
 from .search import LocalSearch, Report, no_report
 from .soft import LocalPairwiseDistances
 from .threads import even_ranges, run_all
@@ -271,7 +271,7 @@ def sparse_distances(table: SparsePacked, memory: float) -> LocalPairwiseDistanc
 
 
 class SparseWeightedRows:
-    """Sparse rows; a :class:`.pair_sums.WeightedSource`.
+    """Sparse rows; a :class:`.pair_sums.PairSource`.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ class SparseWeightedRows:
 
     def read(
         self, w: NDArray[np.float64], tiles: NDArray[np.floating], *, filled: bool = True
-    ) -> tuple[PairSource, bool]:
+    ) -> tuple[RowsUnderWeights, bool]:
         """Write the distances of all pairs to the tiles; return the sums of the rows under weights w."""
         table = self._table
         scaled = self._scaled(table.columns.factors * w)
@@ -302,7 +302,7 @@ class SparseWeightedRows:
             sparse.fill_tiles(*scaled.arrays, table.sample_of_row, sums, self._masked, a, b, *index, tiles)
 
         run_all(of_rows, even_ranges(table.n_rows, table.n_parts(1)), table.n_threads)
-        return stored_source(sums, self.correction.under(w), table.dtype), True
+        return stored_rows(sums, self.correction.under(w), table.dtype), True
 
     def positive_margins(self) -> None:
         """Return None: sums are computed for all features."""

@@ -10,10 +10,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._dask.collections import gathered
-from .._engine.categories import MISSING, Encoding, level_codes
+from .._engine.categories import MISSING, MOST_LEVELS, Encoding, is_missing, level_codes, level_counts
 from .._engine.metrics import METRICS
 from .training_data import Samples
-from .validation import ValidationMixin, check_array, check_X_y, is_dask_backed, refuse_dask, validate_data
+from .validation import (
+    ValidationMixin,
+    check_array,
+    check_X_y,
+    is_dask_backed,
+    refuse_dask,
+    validate_data,
+    warn_user,
+)
 
 #: Why categorical features are not supported in Dask collections.
 CATEGORIES_IN_MEMORY = "categorical_features are for tables in memory."
@@ -29,6 +37,14 @@ _CATEGORICAL_TYPES = (
     "Utf8",
     "Object",
 )
+#: Samples, columns and rows by which a table is recognized as one of levels only.
+_LEAST_SAMPLES = 30
+_COLUMNS_LOOKED_AT = 256
+_ROWS_LOOKED_AT = 5000
+
+
+class IntegerLevelsWarning(UserWarning):
+    """All features are whole numbers of few values, such as genotypes, and are taken as numbers."""
 
 
 class CategoricalFeaturesMixin(ValidationMixin):
@@ -42,6 +58,8 @@ class CategoricalFeaturesMixin(ValidationMixin):
     _takes_categories = True
     # Mask of the categorical features of ``fit``; None: all features are numeric.
     _is_categorical: NDArray[np.bool_] | None = None
+    # Whether whole numbers of few values are levels even if they are not declared.
+    _finds_levels: bool = False
 
     @property
     def _squares_differences(self) -> bool:
@@ -56,16 +74,21 @@ class CategoricalFeaturesMixin(ValidationMixin):
                 # To look for text would gather X to the client.
                 return super()._validate_samples(X, y, reset=reset, min_samples=min_samples)
             try:
-                return super()._validate_samples(X, y, reset=reset, min_samples=min_samples)
+                samples = super()._validate_samples(X, y, reset=reset, min_samples=min_samples)
             except (TypeError, ValueError) as error:
                 refuse_text(X, [], error)
                 raise
+            if reset and not self._finds_levels:
+                _warn_of_levels(samples.X, type(self).__name__)
+            return samples
         refuse_dask(X, type(self).__name__, CATEGORIES_IN_MEMORY)
         y, X = gathered(y), as_columns(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
         if reset or self._is_categorical is None:
             names = getattr(self, "feature_names_in_", None)
             self._is_categorical = categorical_mask(self.categorical_features, X, names)
+        if not self._is_categorical.any() and type(X) is np.ndarray and X.dtype != object:
+            return super()._validate_samples(X, y, reset=reset, min_samples=min_samples)
         return self._encoded_samples(X, y, self._is_categorical, min_samples)
 
     def _encoded_samples(
@@ -102,7 +125,7 @@ def categorical_mask(chosen: Any, X: Any, names: NDArray[Any] | None) -> NDArray
 
     Parameters
     ----------
-    chosen : "from_dtype", mask, indices or names
+    chosen : "auto", "from_dtype", mask, indices or names
         The parameter ``categorical_features``.
     X : array or DataFrame
         The samples.
@@ -117,10 +140,12 @@ def categorical_mask(chosen: Any, X: Any, names: NDArray[Any] | None) -> NDArray
     n_features = X.shape[1]
     mask = np.zeros(n_features, dtype=bool)
     if isinstance(chosen, str):
+        if chosen == "auto":
+            return _level_mask(X)
         if chosen != "from_dtype":
             raise ValueError(
-                f"categorical_features={chosen!r} must be None, 'from_dtype', or a mask, indices or names of"
-                " features."
+                f"categorical_features={chosen!r} must be None, 'auto', 'from_dtype', or a mask, indices or"
+                " names of features."
             )
         if not hasattr(X, "dtypes"):
             raise ValueError("categorical_features='from_dtype' needs a DataFrame, whose columns have types.")
@@ -130,8 +155,8 @@ def categorical_mask(chosen: Any, X: Any, names: NDArray[Any] | None) -> NDArray
         return mask
     if given.ndim != 1 or given.dtype.kind not in "biuUO":
         raise ValueError(
-            f"categorical_features={chosen!r} must be None, 'from_dtype', or a mask, indices or names of"
-            " features."
+            f"categorical_features={chosen!r} must be None, 'auto', 'from_dtype', or a mask, indices or names"
+            " of features."
         )
     if given.dtype == bool:
         if given.size != n_features:
@@ -160,6 +185,41 @@ def categorical_mask(chosen: Any, X: Any, names: NDArray[Any] | None) -> NDArray
     return np.isin(names, given)
 
 
+def _level_mask(X: Any) -> NDArray[np.bool_]:
+    """Return which columns hold categories, text, at most two values, or at most ten whole numbers."""
+    if isinstance(X, np.ndarray) and X.dtype.kind in "fiub":
+        return level_counts(X) <= MOST_LEVELS
+    return np.array([_has_levels(_column(X, j)) for j in range(X.shape[1])])
+
+
+def _has_levels(values: NDArray[Any]) -> bool:
+    """Return whether the values of one column, of any type, are levels."""
+    if values.dtype.kind not in "fiub":
+        try:
+            values = values[~is_missing(values)].astype(np.float64)
+        except (TypeError, ValueError):
+            return True
+    return values.size == 0 or bool(level_counts(values[:, np.newaxis])[0] <= MOST_LEVELS)
+
+
+def _warn_of_levels(X: Any, name: str) -> None:
+    """Warn if all features of X, an array, are levels, and not all of these two numbers."""
+    if not isinstance(X, np.ndarray) or len(X) < _LEAST_SAMPLES:
+        return
+    height, width = -(-len(X) // _ROWS_LOOKED_AT), -(-X.shape[1] // _COLUMNS_LOOKED_AT)
+    # Most tables are known by their first column.
+    if level_counts(X[::height, :1])[0] > MOST_LEVELS:
+        return
+    counts = level_counts(X[::height, ::width])
+    if 2 < counts.max() <= MOST_LEVELS:
+        warn_user(
+            f"All features of X are whole numbers of at most {MOST_LEVELS} values, and {name} takes them as"
+            " numbers: 0 and 2 differ twice as much as 0 and 1. For genotypes and other categories use"
+            " categorical_features='auto'; categorical_features=[] takes numbers without this warning.",
+            IntegerLevelsWarning,
+        )
+
+
 def refuse_text(X: Any, declared: Any, error: Exception) -> None:
     """Raise ValueError if a column that is not declared categorical contains text."""
     names = getattr(X, "columns", None)
@@ -174,7 +234,7 @@ def refuse_text(X: Any, declared: Any, error: Exception) -> None:
         ):
             name = j if names is None else repr(str(names[j]))
             raise ValueError(
-                f"Column {name} of X holds text, and is not said to be categorical:"
+                f"Column {name} of X holds text, and is not declared as categorical:"
                 " categorical_features='from_dtype' takes all such columns of a DataFrame as categorical, or"
                 f" name them there. ({error})"
             ) from error

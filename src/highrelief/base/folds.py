@@ -31,7 +31,7 @@ def check_folds(name: str, cv: Any) -> None:
     pairs = isinstance(cv, list) and all(isinstance(each, tuple) and len(each) == 2 for each in cv)
     if not hasattr(cv, "get_n_splits") and not pairs:
         raise TypeError(
-            f"{name}={cv!r} must be a whole number of folds, an object with a method split, such as"
+            f"{name}={cv!r} must be an integer number of folds, an object with a method split, such as"
             " sklearn.model_selection.StratifiedKFold, or a list of pairs (samples to fit, samples to leave"
             " out)."
         )

@@ -358,7 +358,7 @@ class SingleFitWeighter(MetaWeighter):
         if y is None or takes_continuous_target(self._wrapped):
             raise TypeError(
                 f"{type(self).__name__} compares samples of different classes; estimator={self.estimator!r}"
-                " is not told of any."
+                " does not receive them."
             )
         check_classification_targets(y)
         refuse_single_class(type(self).__name__, self.classes_)

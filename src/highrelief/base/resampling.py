@@ -394,8 +394,8 @@ class ResampledWeighter(MetaWeighter):
         if small.any():
             warn_user(
                 f"Groups are kept together, and theirs are so different in size that {small.sum()} of"
-                f" {sizes.size} subsets hold far fewer than the {size} samples that"
-                f" {self._size_name}={self.max_samples!r} asks for: the smallest holds {sizes.min()}.",
+                f" {sizes.size} subsets have far fewer than the {size} samples of"
+                f" {self._size_name}={self.max_samples!r}: the smallest has {sizes.min()}.",
                 UserWarning,
             )
 

@@ -57,7 +57,7 @@ def check_transformable(estimator: Any, X: Any) -> Any:
     if wanted != "default":
         raise_for_dask(
             f"{type(estimator).__name__} with set_output(transform={wanted!r})",
-            "all of the values would have to be brought here.",
+            "all values would have to be gathered on the client.",
         )
     return check_columns(estimator, X)
 
@@ -202,7 +202,7 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
     # Valid values of the parameters.
     _constraints = constraints(
         weighted=one_of(*WEIGHTED),
-        verbose=partial(check_whole, expected="a whole number >= 0", suits=lambda n: n >= 0),
+        verbose=partial(check_whole, expected="an integer >= 0", suits=lambda n: n >= 0),
         random_state=check_seed,
     )
     # The result depends on the order in which samples are visited.
@@ -231,6 +231,9 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
     def _check_parameters(self, n_samples: int) -> None:
         """Raise if a parameter is invalid; subclasses add rules between several of them."""
         check_declared(self)
+        self._check_n_features_to_select()
+
+    def _check_n_features_to_select(self) -> None:
         if self.n_features_to_select is None:
             return
         if is_fraction(self.n_features_to_select):

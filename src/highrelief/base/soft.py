@@ -264,7 +264,7 @@ class RepeatedWeighter(SoftWeighter):
 
     def _workspace(self, data: TrainingData) -> Any:
         """Return what several fits to the same data share: the engine, and what it computes once."""
-        return self._engine(data)
+        return self._choose_engine(data)
 
     @abstractmethod
     def _learn(self, data: TrainingData, workspace: Any, w: NDArray[np.float64]) -> Self:

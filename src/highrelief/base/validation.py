@@ -608,8 +608,8 @@ def warn_user(message: str, category: type[Warning]) -> None:
 class ValidationMixin(FittedViewMixin):
     """Validates and scales the input of ``fit``: for weighters, extractors and classifiers.
 
-    A subclass calls :meth:`_check_fit` at the start of ``fit`` and :meth:`_engine` for neighbors. It defines
-    :meth:`_reset`, which deletes the results of an earlier fit.
+    A subclass calls :meth:`_check_fit` at the start of ``fit`` and :meth:`_choose_engine` for neighbors. It
+    defines :meth:`_reset`, which deletes the results of an earlier fit.
     """
 
     # Types of X that are used as is; all others become float64.
@@ -780,7 +780,7 @@ class ValidationMixin(FittedViewMixin):
                 # A missing category is not a level of its own.
                 self._constant[data.encoding.features] = batch_constraint.constant(data.encoding.observed)
 
-    def _engine(self, data: TrainingData) -> Engine:
+    def _choose_engine(self, data: TrainingData) -> Engine:
         """Return the engine that computes on the scaled samples."""
         if data.batch_constraint is None:
             scaling = self._scaling

@@ -24,7 +24,7 @@ class FeatureWeighter(ValidationMixin, WeightSelector):
 
     - ``fit(self, X, y, sample_weight=None, batches=None)``, decorated with ``with_callbacks``; the last two
       arguments only if the method supports them. It calls ``data = self._check_fit(X, y, …)``, computes one
-      weight per feature, with neighbors from ``self._engine(data)`` if it needs them, and ends with
+      weight per feature, with neighbors from ``self._choose_engine(data)`` if it needs them, and ends with
       ``return self._set_weights(weights)``.
     - ``__init__`` with keyword-only parameters, stored as is, if it has parameters of its own; valid values
       are declared in ``_constraints``. :meth:`_check_parameters` is for rules between several parameters.
@@ -79,7 +79,8 @@ class FeatureWeighter(ValidationMixin, WeightSelector):
     # Fit
 
     def _check_parameters(self, n_samples: int) -> None:
-        WeightSelector._check_parameters(self, n_samples)
+        super()._check_parameters(n_samples)
+        self._check_n_features_to_select()
 
     def _largest_range(self, dtype: np.dtype[Any]) -> float:
         """Return the largest range of unscaled features."""
@@ -198,7 +199,7 @@ class FeatureWeighter(ValidationMixin, WeightSelector):
         self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None
     ) -> tuple[Engine, NDArray[np.float64]]:
         """Return the engine for new samples, scaled as in ``fit``, and the weights at unit norm."""
-        engine = self._engine(self._check_new_samples(X, y, batches))
+        engine = self._choose_engine(self._check_new_samples(X, y, batches))
         w = unit_positive_part(self.feature_weights_)
         return engine, np.zeros(self.n_features_in_) if w is None else w
 

@@ -117,7 +117,7 @@ def rank(
     """Rank the features of a table; with --out, write the ranking, its record and a report."""
     with exit_on_error(debug):
         from .output import check_free, check_report  # noqa: PLC0415
-        from .rank import measure_interactions, write_interactions, write_report  # noqa: PLC0415
+        from .rank import assess, measure_interactions, write_interactions, write_report  # noqa: PLC0415
         from .rank import rank as rank_features  # noqa: PLC0415
         from .rank import repeat as repeat_run  # noqa: PLC0415
         from .screen import Screen  # noqa: PLC0415
@@ -126,7 +126,7 @@ def rank(
             check_free(out, force=force)
             if not no_report:
                 check_report()
-        for name in ("resamples", "groups", "interactions"):
+        for name in ("groups", "interactions"):
             if out is None and is_given(context, name):
                 raise UsageError(f"--{name} is for report.html; use --out FOLDER.")
         screen = Screen(quiet=quiet)
@@ -145,6 +145,13 @@ def rank(
         _show(ranking, top, screen)
         if out is not None:
             screen.note(f"Written: {out / 'ranking.csv'}, {out / 'run.json'}")
+        # With --quiet nobody would read it.
+        if out is not None or not quiet:
+            ranking = assess(ranking, n_jobs=jobs, listener=screen)
+            for sentence in ranking.sentences():
+                screen.note(sentence)
+        if out is not None:
+            ranking.write(out, force=True)
             if not no_report:
                 path = write_report(ranking, out, n_jobs=jobs, listener=screen)
                 screen.note(f"Report: {path}")
@@ -182,7 +189,10 @@ def select(
         ),
     ],
     top: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Number of features to keep.", show_default=False)
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Number of features to keep (default: recommended).", show_default=False
+        ),
     ] = None,
     control: Annotated[
         str | None,
@@ -215,24 +225,26 @@ def select(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write the table with its best features only: a given number, or those selected at an error rate."""
+    """Write the table with its best features only: those recommended, a given number, or at an error rate."""
     with exit_on_error(debug):
-        if (top is None) == (control is None):
+        if top is not None and control is not None:
             raise UsageError(
                 "Use either --top N, to keep N features, or --control fdr or fwer, to bound the error rate."
             )
-        if top is not None:
+        if control is None:
             for name in ("level", "by", "permutations", "groups"):
                 if is_given(context, name):
                     raise UsageError(f"--{name} is for --control fdr or fwer.")
 
         from ..io.cells import counted  # noqa: PLC0415
+        from .rank import assess  # noqa: PLC0415
         from .rank import rank as rank_features  # noqa: PLC0415
         from .screen import Screen  # noqa: PLC0415
         from .select import (  # noqa: PLC0415
             Control,
             check_selection,
             select_controlled,
+            write_recommended,
             write_selection,
         )
 
@@ -240,6 +252,20 @@ def select(
         check_selection(out, force=force, controlled=controlled is not None)
         screen = Screen(quiet=quiet)
         request = request_of(context)
+        if top is None and controlled is None:
+            ranking = assess(
+                rank_features(request, n_jobs=jobs, listener=screen), n_jobs=jobs, listener=screen
+            )
+            names = write_recommended(ranking, out, force=force)
+            for sentence in ranking.sentences():
+                screen.note(sentence)
+            if not names:
+                screen.note("To keep some all the same, use --top N, or --control fdr for a longer list.")
+            n_samples = len(ranking.read.y)
+            screen.note(
+                f"Written: {out}, {counted(n_samples, 'sample')} and {counted(len(names), 'feature')}"
+            )
+            return
         if top is not None:
             ranking = rank_features(request, n_jobs=jobs, listener=screen, n_best=top)
             names = write_selection(ranking, top, out, force=force)
@@ -341,7 +367,7 @@ def demo(
     """Find the two features of a spiral among thousands of irrelevant ones."""
     with exit_on_error(debug):
         from .output import check_report  # noqa: PLC0415
-        from .rank import N_IRRELEVANT, TURNS, write_report  # noqa: PLC0415
+        from .rank import N_IRRELEVANT, TURNS, assess, write_report  # noqa: PLC0415
         from .rank import demo as run_demo  # noqa: PLC0415
         from .screen import Screen  # noqa: PLC0415
 
@@ -354,11 +380,15 @@ def demo(
         screen.note("Only together do the two tell the branches apart.")
         ranking, relevant = run_demo(out, n_jobs=jobs, listener=screen)
         _show(ranking, 10, screen)
+        ranking = assess(ranking, n_jobs=jobs, listener=screen)
+        for sentence in ranking.sentences():
+            screen.note(sentence)
         names = ranking.table.feature_names
         found = [int(ranking.estimator.ranking_[names.index(name)]) for name in relevant]
         screen.note(
             f"The spiral is in {' and '.join(relevant)}: ranks {' and '.join(map(str, sorted(found)))}."
         )
+        ranking.write(out, force=True)
         screen.note(f"Written: {out}: spiral.csv, ranking.csv, run.json")
         screen.note(f"Report: {write_report(ranking, out, n_jobs=jobs, listener=screen)}")
 

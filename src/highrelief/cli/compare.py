@@ -109,7 +109,7 @@ def compare_methods(
         check_batches(name, each, request.batch)
         if takes_continuous_target(each):
             raise UsageError(
-                f"{name} weighs features for a target of numbers, and a comparison is judged by classes;"
+                f"{name} needs a continuous target, and a comparison needs classes;"
                 " leave it out of --methods."
             )
     source = source_of(request)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 # Callbacks of Typer: checks beyond types, and conversions
 
 
-def _check_resamples(resamples: int) -> int:
-    if resamples % 2 or resamples == 2:
+def _check_resamples(resamples: int | None) -> int | None:
+    if resamples is not None and (resamples % 2 or resamples == 2):
         raise typer.BadParameter("halves come in pairs: 0, or an even number from 4 on.")
     return resamples
 
@@ -205,14 +205,15 @@ class Request:
         ),
     ] = None
     resamples: Annotated[
-        int,
+        int | None,
         typer.Option(
             min=0,
             metavar="N",
             callback=_check_resamples,
-            help="Halves of the samples for the stability in the report; 0 for none.",
+            help="Fits to halves of the samples, for stability (default: 4 to 20; 0: no refits, and no"
+            " recommended number of features).",
         ),
-    ] = 20
+    ] = None
     groups: Annotated[
         str | None,
         typer.Option(

@@ -55,7 +55,7 @@ def check_free(path: Path, *, force: bool) -> None:
         if not path.exists():
             raise RunError(f"{path} cannot be written: it is a link to what is not there.")
         if not force:
-            raise RunError(f"{path} exists already; --force writes over what an earlier run left there.")
+            raise RunError(f"{path} exists already; --force overwrites the results of an earlier run.")
     there = path.absolute()
     while not there.exists():
         there = there.parent

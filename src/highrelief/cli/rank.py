@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,10 @@ from .request import (
     version_differences,
 )
 from .screen import SILENT, Listener
+
+if TYPE_CHECKING:
+    from ..inspection.report.inputs import ReportInputs
+    from ..inspection.report.report import Assessment
 
 # --max-redundancy
 
@@ -92,24 +96,14 @@ def measure_interactions(
 ) -> InteractionTable | str:
     """Measure the interactions of the best features; or return a sentence with the reason why not."""
     from ..inspection.report import features  # noqa: PLC0415  not needed for the fit
-    from ..inspection.report.inputs import report_inputs  # noqa: PLC0415
+    from ..inspection.report.report import planned_resampling  # noqa: PLC0415
 
-    request, table = ranking.request, ranking.table
+    request, inputs = ranking.request, _report_inputs(ranking)
     with listener.step("Weighing the best features without one another"):
-        inputs = report_inputs(
-            ranking.estimator,
-            table.X,
-            table.y,
-            feature_names=table.feature_names,
-            sample_names=None,
-            batches=table.batches,
-            groups=table.groups,
-            value_labels=table.levels,
-        )
         return features.measure_interactions(
             inputs,
             requested=request.interactions,
-            resamples=request.resamples,
+            resamples=planned_resampling(inputs, _resamples(request)).n_halves,
             random_state=request.seed,
             n_jobs=n_jobs,
         )
@@ -179,6 +173,15 @@ class Ranking:
     started: datetime
     #: Time of reading, of fitting, and of compiling if kernels were compiled.
     seconds: dict[str, float]
+    #: The recommended features and the stability of the ranking, once they are known.
+    assessment: Assessment | None = None
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """Mask of the features to keep: those recommended, or as many as were requested."""
+        if self.assessment is not None:
+            return self.assessment.weights.kept
+        return np.asarray(self.estimator.get_support())
 
     @property
     def order(self) -> NDArray[np.int64]:
@@ -187,7 +190,7 @@ class Ranking:
 
     def csv(self) -> str:
         """Return ``ranking.csv``."""
-        kept = self.estimator.get_support()
+        kept = self.kept
         ranks, weights = self.estimator.ranking_, self.estimator.feature_weights_
         more = group_columns(self.estimator)
         rows = (
@@ -216,10 +219,39 @@ class Ranking:
             "request": self.request.as_json(),
             "parameters": json_value(dict(sorted(estimator.get_params().items()))),
             "data": data_record(self.table),
-            "result": {"kept": int(estimator.get_support().sum()), "warnings": self.warnings, **found},
+            "result": {
+                "kept": int(self.kept.sum()),
+                **self._recommendation(),
+                "warnings": self.warnings,
+                **found,
+            },
             "time": {"started": self.started.isoformat(timespec="seconds"), **self.seconds},
             **about_software(),
         }
+
+    def _recommendation(self) -> dict[str, Any]:
+        """Return the recommendation as ``run.json`` stores it; nothing if it is not known."""
+        if self.assessment is None:
+            return {}
+        finding, found = self.assessment.finding(), self.assessment.recommendation
+        record: dict[str, Any] = {"n_features": finding.n_features, "reason": finding.reason}
+        if not isinstance(found, str):
+            names = self.table.feature_names
+            record["features"] = [names[j] for j in self.order if found.features[j]]
+            record |= {"level": found.level, "by": found.by, "n_features_at_fdr": found.n_at_fdr}
+        record |= {"finding": finding.headline, "trust": finding.trust, "trust_reason": finding.trust_reason}
+        return {"recommendation": record}
+
+    def sentences(self) -> list[str]:
+        """Return the finding, the number of features to keep, and how far to trust it."""
+        if self.assessment is None:
+            return []
+        finding = self.assessment.finding()
+        return [
+            " ".join([finding.headline, *finding.sentences]),
+            f"{finding.keep}. {finding.reason}",
+            f"Trust: {finding.trust}. {finding.trust_reason}",
+        ]
 
     def write(self, folder: Path, *, force: bool) -> None:
         """Write ``ranking.csv`` and ``run.json``; delete the report of an earlier run."""
@@ -284,6 +316,52 @@ def _configure(
     estimator = estimator if wrap is None else wrap(estimator)
     estimator = with_redundancy_filter(estimator, request.max_redundancy)
     return resolve(request, estimator), estimator
+
+
+# How many features to keep
+
+
+def _resamples(request: Request) -> int | str:
+    return "auto" if request.resamples is None else request.resamples
+
+
+def _report_inputs(ranking: Ranking) -> ReportInputs:
+    """Return the inputs of the report."""
+    from ..inspection.report.inputs import report_inputs  # noqa: PLC0415  not needed for the fit
+
+    table = ranking.table
+    return report_inputs(
+        ranking.estimator,
+        table.X,
+        table.y,
+        feature_names=table.feature_names,
+        sample_names=table.sample_names,
+        batches=table.batches,
+        groups=table.groups,
+        value_labels=table.levels,
+    )
+
+
+def assess(ranking: Ranking, *, n_jobs: int | None = None, listener: Listener = SILENT) -> Ranking:
+    """Return the ranking with a recommended number of features and its stability."""
+    from ..inspection.report.report import assess as assess_inputs  # noqa: PLC0415  not needed for the fit
+    from ..inspection.report.report import planned_resampling  # noqa: PLC0415
+
+    inputs, resamples = _report_inputs(ranking), _resamples(ranking.request)
+    planned = planned_resampling(inputs, resamples)
+    begin = clock()
+    what = f"Fitting {planned.n_halves} halves and {counted(planned.n_permutations, 'permutation')}"
+    try:
+        with listener.step(what):
+            found = assess_inputs(
+                inputs, resamples=resamples, random_state=ranking.request.seed, n_jobs=n_jobs
+            )
+    except MemoryError as error:
+        raise RunError(
+            "The machine has not enough memory to resample this table; use --resamples 0."
+        ) from error
+    seconds = {**ranking.seconds, "resampling": round(clock() - begin, 3)}
+    return replace(ranking, assessment=found, seconds=seconds)
 
 
 def fit_to_table(
@@ -351,12 +429,14 @@ def write_report(
     from ..inspection.report.page import ranking_page  # noqa: PLC0415
     from ..inspection.report.report import report_contents  # noqa: PLC0415  not needed for the fit
 
+    if ranking.assessment is None:
+        ranking = assess(ranking, n_jobs=n_jobs, listener=listener)
+        ranking.write(folder, force=True)
     interactions = measure_interactions(ranking, n_jobs=n_jobs, listener=listener)
     write_interactions(ranking, interactions, folder)
     request, table = ranking.request, ranking.table
-    halves = f"Ranking {request.resamples} halves of the samples"
     try:
-        with listener.step(halves if request.resamples else "Making the report"):
+        with listener.step("Making the report"):
             page = ranking_page(
                 report_contents(
                     ranking.estimator,
@@ -365,7 +445,8 @@ def write_report(
                     title=Path(request.data).name,
                     feature_names=table.feature_names,
                     sample_names=table.sample_names,
-                    resamples=request.resamples,
+                    resamples=_resamples(request),
+                    assessment=ranking.assessment,
                     random_state=request.seed,
                     n_jobs=n_jobs,
                     groups=table.groups,

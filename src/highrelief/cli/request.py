@@ -227,7 +227,7 @@ def data_record(table: LabeledTable) -> dict[str, Any]:
 def request_from(record: Mapping[str, Any]) -> Request:
     """Return the request of a ``run.json``; raise if it was not written by this program."""
     if not isinstance(record, Mapping) or not {"data", "target"} <= set(record) <= set(FIELDS):
-        raise UsageError("The record of the run does not say what was asked for.")
+        raise UsageError("The record of the run does not contain its options.")
     for name, value in record.items():
         if not _has_declared_type(name, value):
             raise UsageError(f"The record of the run was changed: {name} cannot be {quoted(value)}.")

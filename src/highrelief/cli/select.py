@@ -46,6 +46,16 @@ def write_selection(ranking: Ranking, n_best: int, path: Path, *, force: bool) -
     return write_features(ranking, {ranked[j] for j in best}, path, force=force)
 
 
+def write_recommended(ranking: Ranking, path: Path, *, force: bool) -> list[str]:
+    """Write the samples, their labels and the recommended features as read; return the names."""
+    names = ranking.table.feature_names
+    if ranking.assessment is None or isinstance(ranking.assessment.recommendation, str):
+        reason = "" if ranking.assessment is None else f" {ranking.assessment.recommendation}"
+        raise UsageError(f"Use --top N, to keep N features.{reason}")
+    kept = ranking.assessment.recommendation.features
+    return write_features(ranking, {names[j] for j in np.flatnonzero(kept)}, path, force=force)
+
+
 def write_features(ranking: Ranking, chosen: Set[str], path: Path, *, force: bool) -> list[str]:
     """Write the samples, their labels and the named features as read; return the names in order."""
     kind = path.suffix.lower()
@@ -225,7 +235,7 @@ class ControlledSelection:
         found = f"{n_real:,} of {n_features:,} {are} kept at a {rate}."
         if not self._filtered:
             return found
-        return f"{found[:-1]}; {self.n_kept:,} of them say something of their own, and are written."
+        return f"{found[:-1]}; {self.n_kept:,} of them are not redundant, and are written."
 
     def _advice(self) -> str:
         """Return what may select features where none was found."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
@@ -98,7 +97,7 @@ class Refits:
         all_places = np.arange(self.features.size)
         member = self._fitted(rows, all_places, seed)
         weights = weights_of(member, all_places.size)
-        norm = _norm(member, weights)
+        norm = weight_norm(member, weights)
         without = np.full((all_places.size, all_places.size), np.nan)
         for left_out in all_places:
             others = np.delete(all_places, left_out)
@@ -199,7 +198,7 @@ def _refuse_ranks(estimator: Any) -> None:
             )
 
 
-def _norm(fitted: Any, weights: NDArray[np.float64]) -> float | None:
+def weight_norm(fitted: Any, weights: NDArray[np.float64]) -> float | None:
     """Return the norm to which a method normalizes its weights; None if it does not.
 
     Members of an ensemble are normalized separately; their mean is shorter.
@@ -225,8 +224,6 @@ def _share(weights: NDArray[np.float64], others: NDArray[np.int64], norm: float)
 _LEVEL = 0.05
 #: Smallest loss that counts: leaving out any feature changes the neighbors a little.
 _LEAST = 0.1
-#: Time for half of the samples relative to all: a quarter if quadratic, and some overhead.
-_OF_HALF = 0.3
 #: Fewest halves for a standard error.
 _FEWEST = 4
 
@@ -273,9 +270,12 @@ class InteractionTable:
 
     @property
     def weighs(self) -> NDArray[np.bool_]:
-        """(m,) which features have a positive weight here, beyond noise if that was measured."""
+        """(m,) which features have a weight here: beyond noise or, if that was not measured, not small.
+
+        Shares of a weight below a tenth of the largest are mostly noise.
+        """
         if self.weight_noise is None:
-            return self.weights > 0.0
+            return self.weights > max(_LEAST * self.weights.max(initial=0.0), 0.0)
         bound = stdtrit(self.n_resamples - 1, 1.0 - _LEVEL / self.weights.size)
         return self.weights > bound * self.weight_noise
 
@@ -293,7 +293,7 @@ class InteractionTable:
             return (np.abs(self.losses) > np.maximum(bound, _LEAST)) & self.weighs[:, np.newaxis]
 
     def pairs(self) -> list[Pair]:
-        """Return every pair of features: those beyond noise first, then by loss.
+        """Return every pair of features: those beyond noise first, then by the weight that is lost or gained.
 
         Returns
         -------
@@ -307,18 +307,26 @@ class InteractionTable:
                 of_pair = (None, None) if clear is None else (bool(clear[i, j]), bool(clear[j, i]))
                 places = int(self.features[i]), int(self.features[j])
                 found.append(Pair(*places, float(losses[i, j]), float(losses[j, i]), *of_pair))
-        return sorted(found, key=_strength, reverse=True)
+        weights = dict(zip(self.features.tolist(), self.weights.tolist(), strict=True))
+        return sorted(found, key=lambda pair: _strength(pair, weights), reverse=True)
 
 
-def _strength(pair: Pair) -> tuple[bool, float]:
-    sides = ((pair.loss_of_first, pair.first_is_clear), (pair.loss_of_second, pair.second_is_clear))
-    is_clear = any(clear for _, clear in sides)
-    counted = [abs(loss) for loss, clear in sides if np.isfinite(loss) and (bool(clear) or not is_clear)]
-    return is_clear, max(counted, default=-1.0)
+def _strength(pair: Pair, weights: Mapping[int, float]) -> tuple[bool, float]:
+    """Return whether a pair is clear, and the largest change of a weight; of clear pairs, of a clear one.
 
-
-class TooLongError(RuntimeError):
-    """The computation would exceed its time limit."""
+    Not the largest share: a feature of nearly no weight may double it by chance.
+    """
+    sides = (
+        (pair.first, pair.loss_of_first, pair.first_is_clear),
+        (pair.second, pair.loss_of_second, pair.second_is_clear),
+    )
+    is_clear = any(clear for *_, clear in sides)
+    changes = [
+        abs(loss) * weights[feature]
+        for feature, loss, clear in sides
+        if np.isfinite(loss) and (bool(clear) or not is_clear)
+    ]
+    return is_clear, max(changes, default=-1.0)
 
 
 def interactions(
@@ -411,42 +419,6 @@ def interactions(
     >>> sorted(strongest[:2]), strongest.first_is_clear
     ([0, 1], True)
     """
-    return interactions_within(
-        None,
-        estimator,
-        X,
-        y,
-        features=features,
-        n_features=n_features,
-        n_resamples=n_resamples,
-        sample_weight=sample_weight,
-        groups=groups,
-        batches=batches,
-        n_jobs=n_jobs,
-        random_state=random_state,
-    )
-
-
-def interactions_within(
-    seconds: float | None,
-    estimator: Any,
-    X: Any,
-    y: Any,
-    *,
-    features: Sequence[int] | Sequence[str] | None,
-    n_features: int,
-    n_resamples: int | None,
-    sample_weight: ArrayLike | None,
-    groups: ArrayLike | None,
-    batches: ArrayLike | None,
-    n_jobs: int | None,
-    random_state: Any,
-) -> InteractionTable:
-    """Run :func:`interactions` within a time limit in seconds; None: no limit.
-
-    Raises :class:`TooLongError` if the fits to all samples would exceed it, and skips noise if the fits to
-    halves would.
-    """
     refuse_dask(X, "interactions")
     check_structure(X)
     check_count("n_features", n_features, at_least=2)
@@ -461,18 +433,11 @@ def interactions_within(
         best = places_of(features, names, int(np.shape(X)[1]))
     refits = Refits.among(best, estimator, data)
     rows, seed = np.arange(_num_samples(X)), int(seeds[-1])
-    begin = time.process_time()
     with _warnings_ignored():
-        if seconds is not None:
-            refits.weights(rows, np.arange(best.size), seed)
-            if (time.process_time() - begin) * (best.size + 1) > seconds:
-                raise TooLongError
-            begin = time.process_time()
         weights, without = refits.table(rows, seed)
     labels = [f"x{j}" if names is None else str(names[j]) for j in best]
     table = InteractionTable(best, labels, weights, without)
-    too_long = seconds is not None and (time.process_time() - begin) * _OF_HALF * resamples > seconds
-    if not resamples or too_long:
+    if not resamples:
         return table
     codes = _codes(estimator, y)
     reason = why_not(np.bincount(codes) if codes.any() else np.full(2, rows.size // 2), best.size)

@@ -51,7 +51,7 @@ def read_table(source: Source, roles: Roles) -> LabeledTable:
     Raises
     ------
     TableError
-        The data cannot be used; the message says why in one sentence.
+        The data cannot be used; the message gives the reason.
     """
     file = InputFile(source.path)
     cells = _read_cells(file, source.dialect)
@@ -139,7 +139,7 @@ def _transpose(cells: Cells, source: Source) -> Cells:
     if naming not in cells.text_columns and not cells.is_numbering(naming):
         raise TableError(
             f"{source.path.name} has no column with the names of the features (--transpose): the first,"
-            f" {quoted(cells.names[naming])}, has neither words nor whole numbers that are all different."
+            f" {quoted(cells.names[naming])}, has neither text nor integers that are all different."
         )
     for index in others:
         if 2 * np.count_nonzero(~np.isnan(cells.numbers[:, index])) > cells.n_rows:

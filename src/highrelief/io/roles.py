@@ -249,7 +249,7 @@ class _TableBuilder:
         if unused:
             self._note(f"Beside the table, and not used: {quoted_list(unused)}.")
         if dropped:
-            self._note(f"Left out as told: {quoted_list(list(roles.drop))}.")
+            self._note(f"Left out as requested: {quoted_list(list(roles.drop))}.")
         set_apart |= {*dropped, *id_columns}
         rest = [index for index in range(len(self._names)) if index not in set_apart]
         detected_ids = {index: None for index in rest if self._is_sample_id(index)}
@@ -424,8 +424,8 @@ class _TableBuilder:
             )
         if not kept:
             raise TableError(
-                "The table has no column of numbers beside the target; --sep and --decimal say how a text is"
-                " written."
+                "The table has no column of numbers beside the target; --sep and --decimal set how text"
+                " is parsed."
             )
         X = (
             np.take(self._cells.numbers, kept, axis=1)
@@ -456,7 +456,7 @@ class _TableBuilder:
             self._note(f"{self._listed(look_alike)} {are}: --genotypes counts their minor alleles.")
 
     def _categories_as_text(self, indices: Sequence[int]) -> dict[int, list[str | None]]:
-        """Return the text of categorical numeric columns if it says more than the numbers (01, 20 digits)."""
+        """Return the text of categorical numeric columns if it differs from the numbers (01, 20 digits)."""
         numeric = [index for index in indices if index not in self._cells.text_columns]
         texts = {}
         for index, text in zip(numeric, self._cells.text(numeric), strict=True):

@@ -122,7 +122,7 @@ class DANN(FeatureExtractor):
         """
         data = self._check_fit(X, y, sample_weight)
         # Neighbors of all classes: all samples have the same code.
-        engine = self._engine(replace(data, codes=np.zeros_like(data.codes)))
+        engine = self._choose_engine(replace(data, codes=np.zeros_like(data.codes)))
         sample_weight = engine.sample_weight
         self.n_neighbors_ = self._neighbors_among(sample_weight.sum())
         search = engine.nearest(Neighborhood(self.n_neighbors_ - 1, "euclidean", pooled=True))

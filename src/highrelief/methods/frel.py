@@ -274,7 +274,7 @@ class FREL(FeatureWeighter):
         batches: ArrayLike | None = None,
     ) -> Self:
         data = self._check_fit(X, y, sample_weight, batches)
-        engine = self._engine(data)
+        engine = self._choose_engine(data)
         search = engine.nearest(Neighborhood(1, pooled=True))
         with watched(self, total=search.n_reports + 1) as progress:
             near = search.sample_margins(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
-from scipy.stats import false_discovery_control
+from scipy.stats import false_discovery_control, rankdata
 
 from .._engine.parameters import constraints, number, optional, random_generator
 from ..base.categorical import CategoricalFeaturesMixin
@@ -20,6 +20,7 @@ from ..base.validation import FLOAT_TYPES
 from ..base.weighter import FeatureWeighter
 from .pair_scan import Levels, levels_of, n_steps, scan_pairs, single_statistics
 from .relief import ReliefF
+from .rrelieff import ContinuousTargetMixin, RReliefF
 
 #: Components, in the order of the columns of ``evidence_``.
 COMPONENTS = ("single", "conditional", "interaction", "local")
@@ -28,6 +29,8 @@ _LOCAL = 3
 N_SCANS = 2
 #: Numbers of quantile bins of the scans.
 _N_BINS = (3, 4, 5, 6, 8)
+#: Quantile bins of a continuous target.
+_TARGET_BINS = 3
 #: Features of a scan with permuted labels, and the values of the null distribution to collect.
 _NULL_FEATURES = 128
 _NULL_VALUES = 512
@@ -67,9 +70,9 @@ _TINY = np.finfo(np.float64).tiny
 
 
 class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
-    """HighRelief: one fit that finds features of any order, and says how many to keep.
+    """HighRelief: one fit that finds features of any order, and how many to keep.
 
-    A feature may tell about the class by itself, together with one other feature, or only within a larger
+    A feature may be informative by itself, together with one other feature, or only within a larger
     group, and a strong mechanism may hide a second one. Four components look for these; each turns into
     p-values by permuted labels, and the features that remain significant after correction are kept.
 
@@ -78,7 +81,8 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
        largest z of the interaction part of a pair (``"interaction"``).
     2. **Elimination** (``"local"``). ReliefF with 10 neighbors in rounds: of more than 256 features half
        stay, then 70 %, until two are left. The statistic is the largest weight of the feature in any round.
-       Whole numbers of at most 10 distinct values are categories here.
+       Whole numbers of at most 10 distinct values are categories here, as by
+       ``categorical_features="auto"``.
     3. **p-values.** Labels are permuted (within batches), and the statistics of all features under permuted
        labels form the null distribution of the component, continued beyond its 80 % quantile by an
        exponential tail: for the scan in -log of the normal tail probability of z, with a rate shrunk toward
@@ -103,11 +107,13 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
     max_work : float or None, default=None
         Bound on the work of a scan, in units of about a nanosecond on one core; if all pairs take more, those
         of the features of largest ReliefF weight are scanned, and ``execution_`` says so. None: 12·n²·p for n
-        samples and p features, about six times the work of :class:`IRelief`, within 1e8 and 1e12. The
+        samples and p features, about six times the work of :class:`IRelief`, within 5e7 and 1e12. The
         elimination uses a random part of the samples if it would take more than 1e12.
-    categorical_features : "from_dtype", mask, indices or names, default=None
+    categorical_features : "auto", "from_dtype", mask, indices or names, default=None
         Features whose values are levels without an order. "from_dtype": the columns of a DataFrame that
-        contain categories or text. None: all are numbers, whole numbers of few distinct values excepted.
+        contain categories or text. "auto": these, columns of at most two values, and whole numbers of at most
+        10 distinct values. None: none; the scans and the elimination take the same columns as levels, whose
+        order counts only where rare ones are merged.
     n_features_to_select : int, float or None, default=None
         None keeps the features of ``support_``, which may be none; an int that many; a float in (0, 1] that
         share.
@@ -187,8 +193,11 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
     # Labels are permuted.
     _order_dependent = True
     _types = (*FLOAT_TYPES, np.int8, np.uint8, np.bool_)
+    _finds_levels = True
 
     _constraints = constraints(level=number(above=0.0, below=1.0), max_work=optional(number(above=0.0)))
+    # The method of the elimination.
+    _local_method: type[ReliefF | RReliefF] = ReliefF
 
     def __init__(
         self,
@@ -235,9 +244,17 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
             The fitted weighter.
         """
         data = self._check_fit(X, y, batches=batches)
-        table = _table_of(data, ~self._constant)
+        table = _table_of(data, ~self._constant, *self._targets(data))
         generator = random_generator("random_state", self.random_state)
-        search = _Search(table, self.level, self.max_work, self.scale, generator, self._n_threads)
+        search = _Search(
+            table,
+            self._local_method,
+            level=self.level,
+            max_work=self.max_work,
+            scale=self.scale,
+            generator=generator,
+            n_threads=self._n_threads,
+        )
         with watched(self, total=search.most_steps) as progress:
             found = search.run(progress.advance)
         self.execution_ = {
@@ -249,6 +266,10 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
             "complete": search.n_scanned == len(table.is_level) and search.rows.size == data.n_samples,
         }
         return self._set_results(found)
+
+    def _targets(self, data: TrainingData) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """Return the classes 0, 1, … of the scans, and the target of the elimination."""
+        return data.codes, data.codes
 
     def _set_results(self, found: _Findings) -> Self:
         """Set the attributes; constant features have those of noise."""
@@ -289,6 +310,108 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
         return super()._get_support_mask()
 
 
+class HighReliefRegressor(ContinuousTargetMixin, HighRelief):
+    """HighRelief for a continuous target.
+
+    The components are those of :class:`HighRelief`. The elimination weighs features by :class:`RReliefF` with
+    the ranks of the target (equal targets have their mean rank). The scans, which count, take the tertiles of
+    the target as classes: with m of n targets below and e equal to one, its class is
+    ⌊3 (2 m + e) / (2 n)⌋. That is an approximation: what moves the target only within a tertile is left to
+    the elimination. Results depend on the order of the targets only, so that neither outliers nor an
+    increasing transformation, such as a logarithm, change them. p-values follow from permuted targets, for
+    which the tertiles are no approximation.
+
+    Parameters
+    ----------
+    level : float, default=0.1
+        Familywise error rate: bound on the probability of keeping a feature that does not matter.
+    max_work : float or None, default=None
+        Bound on the work of a scan, in units of about a nanosecond on one core, as in :class:`HighRelief`.
+        None: 12·n²·p for n samples and p features, within 5e7 and 1e12.
+    categorical_features : "auto", "from_dtype", mask, indices or names, default=None
+        Features whose values are levels without an order. "from_dtype": the columns of a DataFrame that
+        contain categories or text. "auto": these, columns of at most two values, and whole numbers of at most
+        10 distinct values. None: none; the scans and the elimination take the same columns as levels, whose
+        order counts only where rare ones are merged.
+    n_features_to_select : int, float or None, default=None
+        None keeps the features of ``support_``, which may be none; an int that many; a float in (0, 1] that
+        share.
+    weighted : bool, "manhattan" or "euclidean", default=False
+        Whether ``transform`` scales and multiplies the kept columns by the weights, or their square roots
+        for "euclidean"; True is "manhattan".
+    scale : {"range", "standard", None}, default="range"
+        How numbers are scaled for RReliefF, and by ``transform`` if ``weighted``.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the permutations.
+    n_jobs : int or None, default=None
+        Number of threads. Results are bitwise identical for any value.
+    verbose : int, default=0
+        1 shows progress on long work.
+
+    Attributes
+    ----------
+    feature_weights_ : array of shape (n_features,)
+        From 1 to 2 for the features of ``support_``: 1 + local weight / largest local weight among them, 1 if
+        it is not positive. For others the share, below 1, of the evidence, -log p, that would be needed.
+    feature_importances_ : array of shape (n_features,)
+        The same.
+    support_ : array of shape (n_features,)
+        Mask of the recommended features.
+    n_features_ : int
+        Their number.
+    pvalues_ : array of shape (n_features,)
+        p-values, corrected for components and scans, not for the number of features.
+    adjusted_pvalues_ : array of shape (n_features,)
+        The same times the number of features (Bonferroni), which control the familywise error rate.
+    qvalues_ : array of shape (n_features,)
+        Smallest false discovery rate (Benjamini and Hochberg) at which the feature is found.
+    found_by_ : array of shape (n_features,)
+        Component with the smallest p-value of the feature, ``"stratified"`` if the stratified scan found it;
+        ``""`` if it is not recommended.
+    partner_ : array of shape (n_features,)
+        Index of the best partner, of a feature found by the conditional or the interaction component; -1
+        otherwise.
+    local_weight_ : array of shape (n_features,)
+        Largest weight of RReliefF in the rounds of elimination.
+    evidence_ : array of shape (n_features, 4)
+        -log of the uncorrected p-values of the components: single, conditional, interaction, local.
+    execution_ : dict
+        What was done, as in :class:`HighRelief`.
+    ranking_ : array of shape (n_features,)
+        1 = best; features of equal weight and p-value share the lowest number.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    ``fit`` does not support sample weights, which the counts of a scan do not have.
+
+    References
+    ----------
+    Robnik-Šikonja, M. and Kononenko, I. (2003). Theoretical and empirical analysis of ReliefF and
+    RReliefF. Machine Learning 53.
+
+    Urbanowicz, R., Olson, R., Schmitt, P., Meeker, M. and Moore, J. (2018). Benchmarking relief-based feature
+    selection methods for bioinformatics data mining. Journal of Biomedical Informatics 85, 168-188.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from highrelief import HighReliefRegressor
+    >>> X = np.random.default_rng(0).normal(size=(200, 20))
+    >>> y = X[:, 3] * X[:, 7] + 0.1 * X[:, 11]
+    >>> HighReliefRegressor(random_state=0).fit(X, y).get_support(indices=True)
+    array([3, 7])
+    """
+
+    _local_method = RReliefF
+    _for_classes = "HighRelief"
+
+    def _targets(self, data: TrainingData) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        ranks = rankdata(data.y)
+        return _tertiles(ranks), ranks
+
+
 # The table
 
 
@@ -303,11 +426,15 @@ class _Table(NamedTuple):
     levels: Levels
     #: (n_samples,) classes 0, 1, …
     y: NDArray[np.int64]
+    #: (n_samples,) target of the elimination: the classes, or numbers.
+    target: NDArray[Any]
     #: (n_samples,) batches 0, 1, …, or None.
     batches: NDArray[np.int64] | None
 
 
-def _table_of(data: TrainingData, varies: NDArray[np.bool_]) -> _Table:
+def _table_of(
+    data: TrainingData, varies: NDArray[np.bool_], y: NDArray[np.int64], target: NDArray[Any]
+) -> _Table:
     """Return the features that vary."""
     levels, encoding = levels_of(data, _N_BINS), data.encoding
     X = data.observed
@@ -318,7 +445,13 @@ def _table_of(data: TrainingData, varies: NDArray[np.bool_]) -> _Table:
     columns = levels.columns[varies]
     batches = None if data.batch_constraint is None else data.batch_constraint.batches
     is_level = columns[:, 0] == columns[:, -1]
-    return _Table(X[:, varies], is_level, Levels(levels.codes, columns), data.codes, batches)
+    return _Table(X[:, varies], is_level, Levels(levels.codes, columns), y, target, batches)
+
+
+def _tertiles(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the tertile 0, 1 or 2 of each value, as :class:`PairScan` bins numbers; empty ones left out."""
+    twice_rank = (2.0 * rankdata(values)).astype(np.int64) - 1
+    return np.unique(_TARGET_BINS * twice_rank // (2 * values.size), return_inverse=True)[1]
 
 
 # The search
@@ -359,15 +492,19 @@ class _Search:
     def __init__(
         self,
         table: _Table,
+        local_method: type[ReliefF | RReliefF],
+        *,
         level: float,
         max_work: float | None,
         scale: str | None,
         generator: np.random.RandomState,
         n_threads: int,
     ) -> None:
-        self.table, self.scale, self.generator, self.n_threads = table, scale, generator, n_threads
+        self.table, self.local_method, self.scale = table, local_method, scale
+        self.is_continuous = local_method is RReliefF
+        self.generator, self.n_threads = generator, n_threads
         n_samples, n_features = table.X.shape
-        self.n_classes = int(table.y.max()) + 1
+        self.n_classes = _TARGET_BINS if self.is_continuous else int(table.y.max()) + 1
         self.needed = float(np.log(N_SCANS * n_features / level))
         self.n_scanned = _n_scanned(n_samples, table.is_level, self.n_classes, max_work)
         self.n_null = min(n_features, _NULL_FEATURES)
@@ -387,12 +524,16 @@ class _Search:
     def run(self, advance: Callable[[], object]) -> _Findings:
         """Search; ``advance`` is called after each step."""
         self.advance = advance
-        weights = self._eliminate(self.table.y)
-        null = [self._eliminate(self._permuted(self.table.batches)) for _ in range(self.n_local_permutations)]
+        table = self.table
+        weights = self._eliminate(table.target)
+        null = [
+            self._eliminate(table.target[self._permutation(table.batches)])
+            for _ in range(self.n_local_permutations)
+        ]
         scanned = np.sort(best_first(weights[0], self.n_scanned))
-        first = self._scan_evidence(self.table.batches, scanned)
+        first = self._scan_evidence(table.y, table.batches, scanned)
         largest = np.nanmax(weights, axis=0)
-        local = _tail_evidence(largest, np.array([np.nanmax(each, axis=0) for each in null]))
+        local = tail_evidence(largest, np.array([np.nanmax(each, axis=0) for each in null]))
         evidence = np.column_stack([first.evidence, local])
         refuted = self._refuted(evidence, spread=float(np.mean([each[0].std() for each in null])))
         counted = evidence.copy()
@@ -401,9 +542,12 @@ class _Search:
         partner = _of_component(np.column_stack([first.partners, np.full(best.size, -1)]), component)
         passes, n_strata = best >= self.needed, 0
         if passes.any() and not passes.all():
-            strata = self._strata(np.flatnonzero(passes)[best_first(best[passes], _PREDICTORS)])
+            predictors = np.flatnonzero(passes)[best_first(best[passes], _PREDICTORS)]
+            y, strata = (
+                self._residuals(predictors) if self.is_continuous else (table.y, self._strata(predictors))
+            )
             n_strata = int(strata.max()) + 1
-            second = self._scan_evidence(strata, scanned)
+            second = self._scan_evidence(y, strata, scanned)
             again = _corrected(second.evidence)
             better = ~passes & (again > best)
             best = np.where(better, again, best)
@@ -422,9 +566,10 @@ class _Search:
         """
         would_pass = evidence - np.log(len(COMPONENTS)) >= self.needed
         features = np.flatnonzero(would_pass.any(axis=1))
-        if not would_pass[:, _LOCAL].any():
+        # Neighbors of RReliefF are near whatever their targets: noise gets no positive weight.
+        if not would_pass[:, _LOCAL].any() or self.is_continuous:
             return features[:0]
-        X, y = self.table.X[np.ix_(self.rows, features)], self.table.y[self.rows]
+        X, y = self.table.X[np.ix_(self.rows, features)], self.table.target[self.rows]
         effect = self._weights(X, y, features)
         for _ in range(_SHUFFLES):
             rows, order = self.generator.permutation(len(X)), self.generator.permutation(features.size)
@@ -436,9 +581,11 @@ class _Search:
 
     # Scan
 
-    def _scan_evidence(self, strata: NDArray[np.int64] | None, scanned: NDArray[np.int64]) -> _ScanEvidence:
+    def _scan_evidence(
+        self, y: NDArray[np.int64], strata: NDArray[np.int64] | None, scanned: NDArray[np.int64]
+    ) -> _ScanEvidence:
         """Scan the pairs of some features, within strata, and all features by themselves."""
-        y, n_features = self.table.y, len(self.table.is_level)
+        n_features = len(self.table.is_level)
         statistics, partners = np.zeros((n_features, 3)), np.full((n_features, 3), -1)
         statistics[scanned], among = self._scan(y, strata, scanned, self.advance)
         partners[scanned] = np.where(among >= 0, scanned[among], -1)
@@ -449,11 +596,11 @@ class _Search:
         null = np.empty((self.n_permutations, self.n_null, 3))
         for each in null:
             features = np.sort(self.generator.choice(n_features, self.n_null, replace=False))
-            each[:] = self._scan(self._permuted(strata), strata, features)[0]
+            each[:] = self._scan(y[self._permutation(strata)], strata, features)[0]
         self.advance()
         more_partners = max(n_features - 1, 1) / max(self.n_null - 1, 1)
         evidence = [
-            _tail_evidence(
+            tail_evidence(
                 _normal_evidence(statistics[:, which]),
                 _normal_evidence(null[..., which]),
                 prior=_PRIOR,
@@ -477,21 +624,22 @@ class _Search:
         partners = [np.full(features.size, -1), scan.partner, scan.interaction_partner]
         return statistics, np.column_stack(partners)
 
-    def _permuted(self, strata: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        """Return the labels, permuted within strata."""
-        y = self.table.y
+    def _permutation(self, strata: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """Return a permutation of the samples, within strata."""
+        n_samples = len(self.table.X)
         if strata is None:
-            return self.generator.permutation(y)
-        order = np.lexsort((self.generator.random_sample(y.size), strata))
-        permuted = np.empty_like(y)
-        permuted[np.argsort(strata, kind="stable")] = y[order]
-        return permuted
+            return self.generator.permutation(n_samples)
+        permutation = np.empty(n_samples, np.int64)
+        permutation[np.argsort(strata, kind="stable")] = np.lexsort(
+            (self.generator.random_sample(n_samples), strata)
+        )
+        return permutation
 
     # Elimination
 
-    def _eliminate(self, y: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _eliminate(self, target: NDArray[Any]) -> NDArray[np.float64]:
         """Return the weights in each round, (n_rounds, n_features); NaN of features that have left."""
-        y, remaining = y[self.rows], np.arange(len(self.table.is_level))
+        target, remaining = target[self.rows], np.arange(len(self.table.is_level))
         weights = np.full((len(self.round_sizes), remaining.size), np.nan)
         for place, size in enumerate(self.round_sizes):
             if size < remaining.size:
@@ -502,39 +650,66 @@ class _Search:
                     break
                 remaining = remaining[stays]
             weights[place, remaining] = self._weights(
-                self.table.X[np.ix_(self.rows, remaining)], y, remaining
+                self.table.X[np.ix_(self.rows, remaining)], target, remaining
             )
             self.advance()
         return weights
 
     def _weights(
-        self, X: NDArray[Any], y: NDArray[np.int64], features: NDArray[np.int64]
+        self, X: NDArray[Any], target: NDArray[Any], features: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the weights of ReliefF."""
+        """Return the weights of the local method."""
         is_level = self.table.is_level[features]
-        model = ReliefF(
-            categorical_features=is_level if is_level.any() else None,
+        model = self.local_method(
+            categorical_features=is_level,
             scale=self.scale,
             n_jobs=self.n_threads,
         )
         batches = self.table.batches
-        return model.fit(X, y, batches=None if batches is None else batches[self.rows]).feature_weights_
+        return model.fit(X, target, batches=None if batches is None else batches[self.rows]).feature_weights_
 
     # Stratified scan
 
     def _strata(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return strata of samples of the same batch and of the same class as predicted by k-NN.
 
-        Each sample is predicted from the others. Votes are relative to the sizes of the classes; neighbors as
-        far as the last one vote, too; samples with the same votes for several classes are a stratum.
+        Votes are relative to the sizes of the classes; samples with the same votes for several classes are a
+        stratum.
+        """
+        likely = np.empty((len(self.table.X), self.n_classes), bool)
+        for rows, references, near in self._neighbors(features):
+            members = np.eye(self.n_classes)[self.table.y[references]]
+            votes = (near @ members) / members.sum(axis=0).clip(1.0)
+            likely[rows] = votes >= votes.max(axis=1, keepdims=True) * (1.0 - 1e-9)
+        return self._within_batches(likely)
+
+    def _residuals(self, features: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return tertiles of the residuals of k-NN, and strata of the same batch and tertile as predicted."""
+        target = self.table.target
+        predicted = np.full(target.size, target.mean())
+        for rows, references, near in self._neighbors(features):
+            n_near = near.sum(axis=1)
+            some = n_near > 0
+            predicted[rows[some]] = (near[some] @ target[references]) / n_near[some]
+        return _tertiles(target - predicted), self._within_batches(_tertiles(predicted)[:, np.newaxis])
+
+    def _within_batches(self, levels: NDArray[Any]) -> NDArray[np.int64]:
+        """Return strata of samples of the same batch and with the same row of levels."""
+        batches = np.zeros(len(levels)) if self.table.batches is None else self.table.batches
+        return np.unique(np.column_stack([batches, levels]), axis=0, return_inverse=True)[1].ravel()
+
+    def _neighbors(
+        self, features: NDArray[np.int64]
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]]:
+        """Yield blocks of samples, reference samples, and which of these are near, (block, references).
+
+        The nearest other samples of the same batch are near, and those as far as the last one.
         """
         table, n_samples = self.table, len(self.table.X)
         references = np.arange(n_samples)
         if n_samples > _REFERENCES:
             references = np.sort(self.generator.choice(n_samples, _REFERENCES, replace=False))
         columns = [_Column.of(table.X[:, j], is_level=bool(table.is_level[j])) for j in features]
-        members = np.eye(self.n_classes)[table.y[references]]
-        likely = np.empty((n_samples, self.n_classes), bool)
         for start in range(0, n_samples, _ROWS_AT_ONCE):
             rows = np.arange(start, min(start + _ROWS_AT_ONCE, n_samples))
             distances = np.zeros((rows.size, references.size))
@@ -545,11 +720,7 @@ class _Search:
             distances[rows[:, np.newaxis] == references] = np.inf
             last = min(_NEIGHBORS, references.size - 1) - 1
             farthest = np.partition(distances, last, axis=1)[:, last, np.newaxis]
-            near = (distances <= farthest * (1.0 + 1e-9)) & (distances < np.inf)
-            votes = (near @ members) / members.sum(axis=0).clip(1.0)
-            likely[rows] = votes >= votes.max(axis=1, keepdims=True) * (1.0 - 1e-9)
-        batches = np.zeros(n_samples) if table.batches is None else table.batches
-        return np.unique(np.column_stack([batches, likely]), axis=0, return_inverse=True)[1].ravel()
+            yield rows, references, (distances <= farthest * (1.0 + 1e-9)) & (distances < np.inf)
 
 
 @dataclass(frozen=True)
@@ -621,23 +792,34 @@ def _normal_evidence(z: NDArray[np.float64]) -> NDArray[np.float64]:
     return -log_ndtr(-z)
 
 
-def _tail_evidence(
-    values: NDArray[np.float64], null: NDArray[np.float64], *, prior: float = 0.0, n_times: float = 1.0
+def tail_evidence(
+    values: NDArray[np.float64],
+    null: NDArray[np.float64],
+    *,
+    prior: float = 0.0,
+    n_times: float = 1.0,
+    n_tail: int | None = None,
 ) -> NDArray[np.float64]:
     """Return -log p of values under a null distribution, of which a sample is given.
 
-    Beyond the upper fifth of the sample the distribution is exponential; ``prior`` observations of rate 1 are
-    added to those of its tail. ``n_times``: the value is a maximum over so many times as many as the null.
+    Beyond the largest ``n_tail`` values of the sample, by default the upper fifth, the distribution is
+    exponential; ``prior`` observations of rate 1 are added to those of its tail. If ``n_tail`` is given, the
+    uncertainty of the rate counts: an exponential value in units of the mean of m others has the distribution
+    F(2, 2m). ``n_times``: the value is a maximum over so many times as many as the null.
     """
     null = np.sort(null, axis=None)
     n = null.size
-    n_tail = max(int(_TAIL * n), 1)
+    rate_is_known = n_tail is None
+    n_tail = max(int(_TAIL * n), 1) if n_tail is None else n_tail
     start = null[-n_tail - 1] if n > n_tail else null[0]
     excess = float((null[-n_tail:] - start).sum())
     rate = (n_tail + prior) / max(excess + prior, np.finfo(np.float64).tiny)
     as_large = n - np.searchsorted(null, values, side="left")
     in_body = np.log((1.0 + as_large) / (1.0 + n))
-    in_tail = np.log((1.0 + n_tail) / (1.0 + n)) - rate * np.maximum(values - start, 0.0)
+    beyond = rate * np.maximum(values - start, 0.0)
+    if not rate_is_known:
+        beyond = n_tail * np.log1p(beyond / n_tail)
+    in_tail = np.log((1.0 + n_tail) / (1.0 + n)) - beyond
     log_p = np.where(values > start, in_tail, in_body)
     if n_times == 1.0:
         return -log_p

@@ -59,7 +59,7 @@ class HKNNClassifier(ClassifierMixin, ValidationMixin, BaseEstimator):
     -----
     Neighbors that are tied at the k-th place share it, so that the order of the samples does not matter; a
     neighbor with a share u of the place (with ``sample_weight``, u duplicates) enters the mean with weight u
-    and V as the column √u·(N − N̄). For whole numbers that is what u equal columns do.
+    and V as the column √u·(N − N̄). For integers that is what u equal columns do.
 
     References
     ----------

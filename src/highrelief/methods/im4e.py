@@ -171,8 +171,6 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     # Differences are not squared.
     _widest = (1e290, 1e30)
 
-    _refuses_dask = None
-
     def _dask_refusal(self) -> str | None:
         return "sigma='path' cuts folds of tables in memory." if self.sigma == "path" else None
 

@@ -132,7 +132,7 @@ class LFE(FeatureExtractor):
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
         if self.solver == "arpack" and self.n_components is None:
-            raise ValueError("solver='arpack' finds a few components: n_components must say how many.")
+            raise ValueError("solver='arpack' finds a few components: set n_components.")
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the components.
@@ -152,7 +152,7 @@ class LFE(FeatureExtractor):
             The fitted extractor.
         """
         data = self._check_fit(X, y, sample_weight)
-        engine = self._engine(data)
+        engine = self._choose_engine(data)
         search = engine.nearest(Neighborhood(self.n_neighbors, self.metric, pooled=True))
         shares = search.all_shares()
         if not shares.nnz:

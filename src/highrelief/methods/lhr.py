@@ -164,7 +164,7 @@ class LHRelief(FeatureWeighter):
         self : object
             The fitted weighter.
         """
-        engine = self._engine(self._check_fit(X, y, sample_weight))
+        engine = self._choose_engine(self._check_fit(X, y, sample_weight))
         planes = self._hyperplanes(engine)
 
         def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:

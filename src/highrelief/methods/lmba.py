@@ -136,7 +136,7 @@ class Lmba(FeatureWeighter):
     def _descend(self, data: TrainingData, shares: NDArray[np.float64] | None = None) -> Self:
         """Descend by steps of length n·s_i for shares s_i of the samples; None: of equal length."""
         n = len(data.X)
-        engine = self._engine(data)
+        engine = self._choose_engine(data)
         search = engine.nearest(Neighborhood(self.n_neighbors, pooled=True))
         with watched(self, total=search.n_reports + 1) as progress:
             pairs = search.pairs(progress.advance)

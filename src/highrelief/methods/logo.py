@@ -204,7 +204,7 @@ class LOGO(RepeatedWeighter):
 
     def _workspace(self, data: TrainingData) -> tuple[Engine, ActiveSetMargins]:
         # Margins computed in one fit bound those of the next.
-        engine = self._engine(data)
+        engine = self._choose_engine(data)
         return engine, engine.active_set_margins()
 
     def _learn(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
+from .._engine.categories import MISSING, MOST_LEVELS
 from .._engine.memory import check_room
 from .._engine.parameters import constraints, count, random_generator
 from .._engine.threads import even_ranges, n_pieces, run_all
@@ -23,10 +24,6 @@ from ..base.training_data import TrainingData
 from ..base.validation import FLOAT_TYPES
 from ..base.weighter import FeatureWeighter
 
-#: Integers of at most so many distinct values are levels.
-MOST_LEVELS = 10
-#: Code of a missing value.
-MISSING = -1
 #: Level of ``threshold_``, Bonferroni over all ordered pairs.
 LEVEL = 0.05
 #: Most quantile bins; no level may have less than 2 % of the samples anyway.
@@ -101,9 +98,9 @@ class PairScan(CategoricalFeaturesMixin, FeatureWeighter):
     :math:`x_j` has by itself, which is all there is if X has one feature. All weights are 0 if no class has
     two samples.
 
-    The interaction part is the interaction information of the pair. It measures how much more two features
-    tell together than one by one; it is no test: correlated features, and two strong main effects, change it
-    without any interaction.
+    The interaction part is the interaction information of the pair. It measures how much more informative
+    two features are together than one by one; it is no test: correlated features, and two strong main
+    effects, change it without any interaction.
 
     **Levels.** Declared categorical features, integers of at most 10 distinct values, and two numbers of any
     kind, are taken as they are. All other numbers are binned: with m of n observed values below and e equal
@@ -122,9 +119,9 @@ class PairScan(CategoricalFeaturesMixin, FeatureWeighter):
         Rows of ``pairs_``.
     n_permutations : int, default=0
         Scans with permuted labels, from which p-values follow; 0: none.
-    categorical_features : "from_dtype", mask, indices or names, default=None
+    categorical_features : "auto", "from_dtype", mask, indices or names, default=None
         Features whose values are levels without an order. "from_dtype": the columns of a DataFrame that
-        contain categories or text. None: all are numbers.
+        contain categories or text. "auto": these, and all columns that are not binned. None: all are numbers.
     n_features_to_select : int, float or None, default=None
         None keeps the ``n_features_`` features with weights above ``threshold_``, at least one; an int that
         many; a float in (0, 1] that share.
@@ -148,7 +145,7 @@ class PairScan(CategoricalFeaturesMixin, FeatureWeighter):
         The same.
     best_partner_ : array of shape (n_features,)
         Index of the partner with the largest z (of equal ones the lowest), -1 if no z is positive. A partner
-        of a feature that tells much by itself is chosen by chance: see ``interaction_``.
+        of a feature that is informative by itself is chosen by chance: see ``interaction_``.
     interaction_ : array of shape (n_features,)
         Largest z of the interaction part over all partners, or 0.
     interaction_partner_ : array of shape (n_features,)
@@ -205,6 +202,7 @@ class PairScan(CategoricalFeaturesMixin, FeatureWeighter):
 
     _allows_missing = True
     _types = (*FLOAT_TYPES, np.int8, np.uint8, np.bool_)
+    _finds_levels = True
 
     _constraints = constraints(n_pairs=count(at_least=0), n_permutations=count(at_least=0))
 
@@ -311,7 +309,7 @@ def numbers_of_bins(n_bins: Any) -> tuple[int, ...]:
     whole = [isinstance(each, Integral) and not isinstance(each, (bool, np.bool_)) for each in several]
     if not several or not all(whole) or not all(2 <= each <= _MOST_BINS for each in several):
         raise ValueError(
-            f"n_bins={n_bins!r} must be a whole number from 2 to {_MOST_BINS}, or a sequence of such numbers."
+            f"n_bins={n_bins!r} must be an integer from 2 to {_MOST_BINS}, or a sequence of such numbers."
         )
     return tuple(int(each) for each in several)
 

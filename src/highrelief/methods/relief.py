@@ -219,7 +219,7 @@ class _NearestWeighter(FeatureWeighter):
             The fitted weighter.
         """
         data = self._check_fit(X, y, sample_weight, batches)
-        engine = self._engine(data)
+        engine = self._choose_engine(data)
         if self._draws_anchors:
             sample, described = self._sampled_margins(engine, data.codes.size)
             self._set_weights(sample.mean)
@@ -406,9 +406,11 @@ class ReliefF(CategoricalFeaturesMixin, _NearestWeighter):
     confidence : float, default=0.95
         Confidence of each of ``weight_intervals_``, and of ``max_error``, there simultaneous for all features
         and all rounds of drawing anchors.
-    categorical_features : "from_dtype", mask, indices or names, default=None
-        Categorical features: two values differ by 1 if they are not equal. "from_dtype": the columns of a
-        DataFrame that hold categories or text. None: all features are numeric.
+    categorical_features : "auto", "from_dtype", mask, indices or names, default=None
+        Categorical features: two values differ by 1 if they are not equal. "auto": columns of at most two
+        values, of at most 10 whole numbers, such as genotypes, or of text. "from_dtype": the columns of a
+        DataFrame that hold categories or text. None: all features are numeric; a warning is issued if "auto"
+        would take all of them as categories. []: the same without it.
     metric : {"manhattan", "euclidean", "sqeuclidean"}, default="manhattan"
         Distance by which neighbors are found. With "sqeuclidean" the differences in the sum are squared.
     class_weight : None, "balanced" or dict, default=None

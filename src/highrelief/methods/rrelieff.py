@@ -15,11 +15,49 @@ from .._engine.parameters import check_count, constraints, count, number, one_of
 from ..base.categorical import CategoricalFeaturesMixin
 from ..base.progress import watched, with_callbacks
 from ..base.training_data import TrainingData
-from ..base.validation import FLOAT_TYPES
+from ..base.validation import FLOAT_TYPES, ValidationMixin
 from ..base.weighter import FeatureWeighter
 
 
-class RReliefF(CategoricalFeaturesMixin, FeatureWeighter):
+class ContinuousTargetMixin(ValidationMixin):
+    """Validates continuous targets. List it before the base class of a weighter."""
+
+    _continuous_target = True
+    # Name of the class of the method for class labels.
+    _for_classes = "ReliefF"
+
+    def _validate_target(self, y: NDArray[Any]) -> NDArray[np.float64]:
+        if y.dtype.kind in "iufb":
+            return y.astype(np.float64, copy=False)
+        try:
+            return y.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"y must hold numbers for {type(self).__name__}, which weighs features for a continuous"
+                f" target; for classes use {self._for_classes}."
+            ) from None
+
+    def _set_target(self, y: NDArray[np.float64]) -> NDArray[np.int64]:
+        if y.min() == y.max():
+            raise ValueError(
+                f"{type(self).__name__} compares samples of different targets, but y is constant ({y[0]:g})."
+            )
+        return np.zeros(y.size, dtype=np.int64)
+
+    def _check_batches(self, data: TrainingData, batch_constraint: BatchConstraint) -> None:
+        if not batch_constraint.has_hits(data.codes, data.sample_weight).any():
+            reason = (
+                "each sample has a batch of its own"
+                if batch_constraint.within
+                else "all samples are of one batch"
+            )
+            raise ValueError(
+                f"batch_neighbors={self.batch_neighbors!r} leaves {type(self).__name__} without neighbors:"
+                f" {reason}."
+            )
+
+
+class RReliefF(ContinuousTargetMixin, CategoricalFeaturesMixin, FeatureWeighter):
     r"""RRELIEF-F: features by which samples of different targets differ, and samples of like targets do not.
 
     .. math::
@@ -51,9 +89,11 @@ class RReliefF(CategoricalFeaturesMixin, FeatureWeighter):
         Decay of the weights with the rank.
     n_anchors : int or None, default=None
         Number of anchors x_n to sum over, drawn without replacement; None: all samples.
-    categorical_features : "from_dtype", mask, indices or names, default=None
-        Categorical features: two values differ by 1 if they are not equal. "from_dtype": the columns of a
-        DataFrame that hold categories or text. None: all features are numeric.
+    categorical_features : "auto", "from_dtype", mask, indices or names, default=None
+        Categorical features: two values differ by 1 if they are not equal. "auto": columns of at most two
+        values, of at most 10 whole numbers, such as genotypes, or of text. "from_dtype": the columns of a
+        DataFrame that hold categories or text. None: all features are numeric; a warning is issued if "auto"
+        would take all of them as categories. []: the same without it.
     metric : {"manhattan", "euclidean", "sqeuclidean"}, default="manhattan"
         Distance by which neighbors are found. With "sqeuclidean" the differences of the features in the sums
         are squared.
@@ -110,7 +150,6 @@ class RReliefF(CategoricalFeaturesMixin, FeatureWeighter):
     _allows_missing = True
     # Genotypes and other small integers are used as is.
     _types = (*FLOAT_TYPES, np.int8, np.uint8, np.bool_)
-    _continuous_target = True
     _constraints = constraints(
         n_neighbors=count(),
         neighbor_weights=one_of("uniform", "rank"),
@@ -156,38 +195,6 @@ class RReliefF(CategoricalFeaturesMixin, FeatureWeighter):
         if self.n_anchors is not None:
             check_count("n_anchors", self.n_anchors, at_most=n_samples, of="samples")
 
-    # Continuous targets
-
-    def _validate_target(self, y: NDArray[Any]) -> NDArray[np.float64]:
-        if y.dtype.kind in "iufb":
-            return y.astype(np.float64, copy=False)
-        try:
-            return y.astype(np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"y must hold numbers for {type(self).__name__}, which weighs features for a continuous"
-                " target; for classes use ReliefF."
-            ) from None
-
-    def _set_target(self, y: NDArray[np.float64]) -> NDArray[np.int64]:
-        if y.min() == y.max():
-            raise ValueError(
-                f"{type(self).__name__} compares samples of different targets, but y is constant ({y[0]:g})."
-            )
-        return np.zeros(y.size, dtype=np.int64)
-
-    def _check_batches(self, data: TrainingData, batch_constraint: BatchConstraint) -> None:
-        if not batch_constraint.has_hits(data.codes, data.sample_weight).any():
-            reason = (
-                "each sample has a batch of its own"
-                if batch_constraint.within
-                else "all samples are of one batch"
-            )
-            raise ValueError(
-                f"batch_neighbors={self.batch_neighbors!r} leaves {type(self).__name__} without neighbors:"
-                f" {reason}."
-            )
-
     @with_callbacks
     def fit(
         self,
@@ -217,7 +224,7 @@ class RReliefF(CategoricalFeaturesMixin, FeatureWeighter):
             The fitted weighter.
         """
         data = self._check_fit(X, y, sample_weight, batches)
-        engine = self._engine(data)
+        engine = self._choose_engine(data)
         target = to_unit_range(data.y)
         ranked = self.neighbor_weights == "rank"
         among = Neighborhood(

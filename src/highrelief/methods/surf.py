@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._engine.parameters import constraints, one_of
 from .._engine.radius import RadiusMargins, RadiusNeighborhoods
 from ..base.categorical import CategoricalFeaturesMixin
 from ..base.progress import watched, with_callbacks
@@ -21,10 +22,12 @@ class _RadiusWeighter(CategoricalFeaturesMixin, FeatureWeighter):
     """Base of the family: distances of all pairs, one or two radii, one sum over pairs."""
 
     _allows_missing = True
+    _constraints = constraints(unpaired=one_of("count", "extend"))
 
     def __init__(
         self,
         *,
+        unpaired: str = "count",
         categorical_features: Any = None,
         class_weight: Any = None,
         batch_neighbors: str = "within",
@@ -41,6 +44,7 @@ class _RadiusWeighter(CategoricalFeaturesMixin, FeatureWeighter):
             n_jobs=n_jobs,
             verbose=verbose,
         )
+        self.unpaired = unpaired
         self.categorical_features = categorical_features
         self.class_weight = class_weight
         self.batch_neighbors = batch_neighbors
@@ -80,12 +84,13 @@ class _RadiusWeighter(CategoricalFeaturesMixin, FeatureWeighter):
         self : object
             The fitted weighter.
         """
-        engine = self._engine(self._check_fit(X, y, sample_weight, batches))
+        engine = self._choose_engine(self._check_fit(X, y, sample_weight, batches))
         with watched(self, total=2) as progress:
             pairs = engine.radius_neighborhoods()
             near, far = self._radii(pairs)
             progress.advance()
-            self._set_weights(self._weights(pairs.margins(near, far)))
+            margins = pairs.margins(near, far, extended=self.unpaired == "extend")
+            self._set_weights(self._weights(margins))
             progress.advance()
         self.execution_ = engine.execution() | {"distances": "stored" if pairs.stored else "recomputed"}
         return self
@@ -108,9 +113,16 @@ class SURF(_RadiusWeighter):
 
     Parameters
     ----------
-    categorical_features : "from_dtype", mask, indices or names, default=None
-        Categorical features: two values differ by 1 if they are not equal. "from_dtype": the columns of a
-        DataFrame that hold categories or text. None: all features are numeric.
+    unpaired : {"count", "extend"}, default="count"
+        What is done with a sample that has near hits but no near misses, or near misses but no near hits:
+        "count", as published, takes the mean that there is; "extend" extends its radius to the nearest hit
+        and the nearest miss. Where few features remain, as in :class:`IterativeElimination`, most samples
+        have no near miss, and "count" gives the features that separate the classes the lowest weights.
+    categorical_features : "auto", "from_dtype", mask, indices or names, default=None
+        Categorical features: two values differ by 1 if they are not equal. "auto": columns of at most two
+        values, of at most 10 whole numbers, such as genotypes, or of text. "from_dtype": the columns of a
+        DataFrame that hold categories or text. None: all features are numeric; a warning is issued if "auto"
+        would take all of them as categories. []: the same without it.
     class_weight : None, "balanced" or dict, default=None
         Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
         of a class, so that all C classes contribute equally. Radii do not depend on it.
@@ -184,9 +196,16 @@ class SURFStar(SURF):
 
     Parameters
     ----------
-    categorical_features : "from_dtype", mask, indices or names, default=None
-        Categorical features: two values differ by 1 if they are not equal. "from_dtype": the columns of a
-        DataFrame that hold categories or text. None: all features are numeric.
+    unpaired : {"count", "extend"}, default="count"
+        What is done with a sample that has near hits but no near misses, or near misses but no near hits:
+        "count", as published, takes the mean that there is; "extend" extends its radius to the nearest hit
+        and the nearest miss. Where few features remain, as in :class:`IterativeElimination`, most samples
+        have no near miss, and "count" gives the features that separate the classes the lowest weights.
+    categorical_features : "auto", "from_dtype", mask, indices or names, default=None
+        Categorical features: two values differ by 1 if they are not equal. "auto": columns of at most two
+        values, of at most 10 whole numbers, such as genotypes, or of text. "from_dtype": the columns of a
+        DataFrame that hold categories or text. None: all features are numeric; a warning is issued if "auto"
+        would take all of them as categories. []: the same without it.
     class_weight : None, "balanced" or dict, default=None
         Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
         of a class, so that all C classes contribute equally. Radii do not depend on it.
@@ -265,9 +284,16 @@ class MultiSURF(_RadiusWeighter):
 
     Parameters
     ----------
-    categorical_features : "from_dtype", mask, indices or names, default=None
-        Categorical features: two values differ by 1 if they are not equal. "from_dtype": the columns of a
-        DataFrame that hold categories or text. None: all features are numeric.
+    unpaired : {"count", "extend"}, default="count"
+        What is done with a sample that has near hits but no near misses, or near misses but no near hits:
+        "count", as published, takes the mean that there is; "extend" extends its radius to the nearest hit
+        and the nearest miss. Where few features remain, as in :class:`IterativeElimination`, most samples
+        have no near miss, and "count" gives the features that separate the classes the lowest weights.
+    categorical_features : "auto", "from_dtype", mask, indices or names, default=None
+        Categorical features: two values differ by 1 if they are not equal. "auto": columns of at most two
+        values, of at most 10 whole numbers, such as genotypes, or of text. "from_dtype": the columns of a
+        DataFrame that hold categories or text. None: all features are numeric; a warning is issued if "auto"
+        would take all of them as categories. []: the same without it.
     class_weight : None, "balanced" or dict, default=None
         Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
         of a class, so that all C classes contribute equally. Radii do not depend on it.
@@ -346,9 +372,16 @@ class MultiSURFStar(MultiSURF):
 
     Parameters
     ----------
-    categorical_features : "from_dtype", mask, indices or names, default=None
-        Categorical features: two values differ by 1 if they are not equal. "from_dtype": the columns of a
-        DataFrame that hold categories or text. None: all features are numeric.
+    unpaired : {"count", "extend"}, default="count"
+        What is done with a sample that has near hits but no near misses, or near misses but no near hits:
+        "count", as published, takes the mean that there is; "extend" extends its radius to the nearest hit
+        and the nearest miss. Where few features remain, as in :class:`IterativeElimination`, most samples
+        have no near miss, and "count" gives the features that separate the classes the lowest weights.
+    categorical_features : "auto", "from_dtype", mask, indices or names, default=None
+        Categorical features: two values differ by 1 if they are not equal. "auto": columns of at most two
+        values, of at most 10 whole numbers, such as genotypes, or of text. "from_dtype": the columns of a
+        DataFrame that hold categories or text. None: all features are numeric; a warning is issued if "auto"
+        would take all of them as categories. []: the same without it.
     class_weight : None, "balanced" or dict, default=None
         Weights of the classes in the mean and in P(c), each > 0; "balanced" is N/(C·n_c) for the n_c samples
         of a class, so that all C classes contribute equally. Radii do not depend on it.

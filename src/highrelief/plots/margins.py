@@ -174,7 +174,7 @@ class MarginDisplay(Display):
         display : MarginDisplay
             The display itself.
         """
-        check_whole("n_named", n_named, "a whole number >= 0", lambda n: n >= 0)
+        check_whole("n_named", n_named, "an integer >= 0", lambda n: n >= 0)
         margins = np.asarray(self.margins, dtype=np.float64).ravel()
         self.classes_, codes = np.unique(np.asarray(self.y).ravel(), return_inverse=True)
         proba = None if self.outlier_proba is None else np.asarray(self.outlier_proba, dtype=np.float64)
@@ -312,7 +312,7 @@ def _places(margins: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[n
 def _outlier_proba(estimator: Any, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64] | None:
     """Return I-RELIEF's outlier probability of the given samples; None for other methods.
 
-    It is computed anew, since the samples may differ from those of ``fit``.
+    It is computed again, since the samples may differ from those of ``fit``.
     """
     inside = fit_inside(estimator)
     if not isinstance(inside, IRelief):

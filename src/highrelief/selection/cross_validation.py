@@ -441,7 +441,7 @@ def automatic_cuts(most: int) -> NDArray[np.int64]:
 def checked_cuts(cuts: Any, n_features: int) -> NDArray[np.int64]:
     """Return numbers of features, rising and each once, from integers and shares."""
     wrong = ValueError(
-        f"cuts={cuts!r} must be 'auto', or a list of whole numbers from 1 to {n_features}, the features of X,"
+        f"cuts={cuts!r} must be 'auto', or a list of integers from 1 to {n_features}, the features of X,"
         " or of shares of them, floats in (0, 1]."
     )
     if isinstance(cuts, str) or not isinstance(cuts, (Sequence, np.ndarray)) or len(cuts) == 0:

@@ -231,7 +231,7 @@ def _refuse_indices(estimator: Any, chosen: Any) -> None:
     """Raise ValueError if an estimator of another package has indices of categories, which change."""
     if chosen is not None and not isinstance(chosen, str):
         raise ValueError(
-            f"{type(estimator).__name__} cannot be told which features are categorical once others have left:"
+            f"{type(estimator).__name__} cannot receive which features are categorical once others have left:"
             " IterativeElimination cuts categorical_features of weighters of highrelief only. Put the"
             " pipeline around it."
         )

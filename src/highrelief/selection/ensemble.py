@@ -319,7 +319,7 @@ class EnsembleWeighting(ResampledWeighter):
         samples = self._samples_of_fit(X, y)
         target, scored = samples.y, self.left_out_counts_ > 0
         if not scored.any():
-            raise ValueError("Every member saw every sample: there is nothing left to judge them by.")
+            raise ValueError("Every member saw every sample: none is left out to evaluate them.")
         if is_classifier(self.estimator):
             known_codes(self.classes_, target)
             votes = self._sums_over_left_out(_votes, samples.X, (self.classes_.size,))
@@ -397,7 +397,7 @@ def _constant(data: TrainingData) -> NDArray[np.bool_]:
 
 
 def _votes(member: Any, samples: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
-    """Return class probabilities, or 1 for the predicted class; 0 for classes that the member lacks."""
+    """Return class probabilities, or 1 for the predicted class; 0 for classes unknown to the member."""
     if not hasattr(member, "predict_proba"):
         return (member.predict(samples)[:, np.newaxis] == classes).astype(np.float64)
     votes = np.zeros((samples.shape[0], classes.size))

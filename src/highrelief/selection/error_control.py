@@ -322,8 +322,8 @@ class ErrorControlledSelector(SingleFitWeighter):
         least = 1.0 / (1 + self.n_permutations)
         if least > self.level:
             warn_user(
-                f"n_permutations={self.n_permutations} cannot tell chances below {least:.2g}: nothing can be"
-                f" kept at level={self.level}. At least {int(np.ceil(1.0 / self.level)) - 1} are needed.",
+                f"n_permutations={self.n_permutations} cannot resolve p-values below {least:.2g}: nothing can"
+                f" be kept at level={self.level}. At least {int(np.ceil(1.0 / self.level)) - 1} are needed.",
                 UserWarning,
             )
         return decision

@@ -248,7 +248,7 @@ def agreement(matrix: NDArray[np.float64], *, least: float, step: float) -> Agre
     j, which counts where the first order vanishes (two halves differ from the whole by the same, up and down:
     what is left is of second order, and varies with the samples as with the cut). The last term is for the
     finite number of pairs. Student's t with 2J − 1 degrees of freedom. A
-    jackknife over the halves would only tell how well 2J of them stand for all halves of the same samples:
+    jackknife over the halves would only show how well 2J of them stand for all halves of the same samples:
     its intervals hold the truth in a third to a half of the cases.
 
     Where J pairs all agree alike, another could still differ, with a probability of up to 1 − 0.05^(1/J):

@@ -127,7 +127,7 @@ class NestedKNN:
     codes : array of shape (n_samples,)
         Their classes, 0 … n_classes − 1.
     n_classes : int
-        Number of classes, of which some may be absent here.
+        Number of classes, of which some may be missing here.
     n_neighbors : int
         k; all samples if there are fewer.
     scale : "range", "standard" or None

@@ -156,9 +156,9 @@ def one_for_all(covariance: Spectrum) -> float:
 def diagonal(sigma: NDArray[np.float64]) -> NDArray[np.float64]:
     r"""The s with the least reconstructability: minimal tr S⁻¹ + tr (2Σ − S)⁻¹, by coordinate descent.
 
-    That is the trace of the inverse of the covariance of x and x̃: no feature can be told from the others and
-    all knockoffs. With c the column j of M = (2Σ − S)⁻¹, s_j + δ adds δ‖c‖²/(1 − δ c_j) to tr M, and the best
-    δ is (1 − ‖c‖ s_j)/(c_j + ‖c‖): always inside of what is possible.
+    That is the trace of the inverse of the covariance of x and x̃: no feature can be reconstructed from the
+    others and all knockoffs. With c the column j of M = (2Σ − S)⁻¹, s_j + δ adds δ‖c‖²/(1 − δ c_j) to tr M,
+    and the best δ is (1 − ‖c‖ s_j)/(c_j + ‖c‖): always inside of what is possible.
 
     Spector, A. and Janson, L. (2022). Powerful knockoffs via minimizing reconstructability. Annals of
     Statistics 50, 252-276.
@@ -494,7 +494,7 @@ def _check(
     for name, value in (("groups", groups), ("batches", batches)):
         if value is not None:
             raise ValueError(
-                "Knockoffs take samples to be independent and of one distribution, and cannot be told of"
+                "Knockoffs take samples to be independent and of one distribution, and do not support"
                 f" {name}; use method='permutation' or 'stability'."
             )
 

@@ -336,7 +336,7 @@ class PermutationTest:
         evidence = np.maximum(_evidence(observed, null, others, control), least)
         found = evidence <= level
         if keep_found and found.any() and not found.all() and self.exchange.blocks is None:
-            again = self._realigned(_among(varies, found, False), places[:MOST_REALIGNED])
+            again = self.realigned(_among(varies, found, False), places[:MOST_REALIGNED])
             if again:
                 null, others = own.standardized(np.stack(again)[:, columns]), ~found
                 evidence = np.maximum(_evidence(observed, null, others, control), least)
@@ -356,8 +356,13 @@ class PermutationTest:
             for _ in places:
                 self.advance()
             return weights[0], weights[1:]
-        observed = self._statistic(self.fitted, self.data.X, self.data.y)
-        return observed, np.stack(self._refits([(self.data.X, self.data.y[each]) for each in places]))
+        return self._statistic(self.fitted, self.data.X, self.data.y), self.null(places)
+
+    def null(self, places: Sequence[NDArray[np.int64]]) -> NDArray[np.floating]:
+        """Return the statistics under permuted labels, (n_permutations, n_features)."""
+        if self.all_at_once:
+            return self._weights(places)[1]
+        return np.stack(self._refits([(self.data.X, self.data.y[each]) for each in places]))
 
     @property
     def all_at_once(self) -> bool:
@@ -385,10 +390,10 @@ class PermutationTest:
     def _relabeled_rows(self) -> RelabeledRows:
         weighter, data = clone(self.fitted), self.data
         X = data.X if np.issubdtype(data.X.dtype, np.floating) else data.X.astype(np.float64)
-        engine = weighter._engine(weighter._check_fit(X, data.y))
+        engine = weighter._choose_engine(weighter._check_fit(X, data.y))
         return engine.relabeled(weighter._neighborhood(), weighter._class_weights)
 
-    def _realigned(
+    def realigned(
         self, found: NDArray[np.bool_], places: Sequence[NDArray[np.int64]]
     ) -> list[NDArray[np.floating]]:
         """Return weights with selected features aligned with the labels, and the rows of others permuted."""

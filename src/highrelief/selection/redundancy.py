@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import squareform
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,6 +29,8 @@ from ..base.validation import warn_user
 LINKAGES = ("complete", "average", "single")
 #: Similarities are rounded to 12 digits.
 _DISTANCE_ROUNDING = 1e-11
+#: Columns whose correlations with all others are computed at a time.
+_COLUMNS_AT_ONCE = 256
 
 
 @dataclass(frozen=True)
@@ -44,47 +47,94 @@ class FeatureGroups:
     members: list[NDArray[np.int64]]
 
 
-def grouped(
-    similar: NDArray[np.float64], best: NDArray[np.int64], n_features: int, threshold: float, method: str
+def group_features(
+    X: Any,
+    best: NDArray[np.int64],
+    *,
+    threshold: float,
+    similarity: str = "pearson",
+    linkage: str = "complete",
+    categorical: NDArray[np.bool_] | None = None,
+    sample_weight: NDArray[np.float64] | None = None,
 ) -> FeatureGroups:
-    """Group some features: hierarchical clustering of 1 − similarity, cut at 1 − threshold.
+    """Group some features of X, given from the best on; see :class:`RedundancyFilter`.
 
-    Parameters
-    ----------
-    similar : (n_best, n_best) float64
-        Similarities from 0 to 1.
-    best : (n_best,)
-        Places of the features in the data, from the best on.
-    n_features : int
-        Number of features of X.
-    threshold : float
-        Similarity from which on features are redundant.
-    method : {"complete", "average", "single"}
-        Whether all pairs of a group, or their mean, or a chain of them reach the threshold.
-
-    Returns
-    -------
-    groups : FeatureGroups
-        The groups.
+    Features that no chain of similar features links are in no group together, whatever the linkage: each
+    linked part is clustered by itself.
     """
-    found = np.ones(best.size, dtype=np.int64)
-    if best.size > 1:
-        apart = squareform(1.0 - similar, checks=False)
-        found = fcluster(
-            linkage(apart, method=method), 1.0 - threshold + _DISTANCE_ROUNDING, criterion="distance"
+    columns = X[:, best]
+    values = (columns.toarray() if sparse.issparse(columns) else np.asarray(columns)).astype(np.float64)
+    of_best = None if categorical is None else categorical[best]
+    if of_best is None and not np.isnan(values).any():
+        if similarity == "spearman":
+            values, similarity = midranks(values, sample_weight), "pearson"
+        parts = linked_columns(values, threshold, sample_weight)
+    else:
+        parts = [np.arange(best.size)]
+    #: The first, and so best, feature of the group of each feature, and the similarity to it.
+    leader, to_leader = np.arange(best.size), np.ones(best.size)
+    for part in parts:
+        if part.size > limits.max_grouped_features:
+            raise ValueError(
+                f"{part.size:,} features would be grouped, each compared with each other; at most"
+                f" {limits.max_grouped_features:,} can be. Keep fewer of them by n_features_to_select."
+            )
+        if part.size > 1:
+            similar = similarities(
+                values[:, part],
+                similarity,
+                categorical=None if of_best is None else of_best[part],
+                sample_weight=sample_weight,
+            )
+            first = _first_of_group(similar, threshold, linkage)
+            leader[part], to_leader[part] = part[first], similar[np.arange(part.size), first]
+    leaders, of_group = np.unique(leader, return_inverse=True)
+    labels = np.full(X.shape[1], -1, dtype=np.int64)
+    labels[best] = of_group
+    to_representative = np.full(X.shape[1], np.nan)
+    to_representative[best] = to_leader
+    order = np.argsort(of_group, kind="stable")
+    members = np.split(best[order], np.cumsum(np.bincount(of_group))[:-1]) if best.size else []
+    return FeatureGroups(labels, best[leaders], to_representative, members)
+
+
+def _first_of_group(similar: NDArray[np.float64], threshold: float, method: str) -> NDArray[np.int64]:
+    """Cluster by 1 − similarity, cut at 1 − threshold; return the first member of the group of each."""
+    apart = squareform(1.0 - similar, checks=False)
+    found = fcluster(
+        linkage(apart, method=method), 1.0 - threshold + _DISTANCE_ROUNDING, criterion="distance"
+    )
+    _, first, places = np.unique(found, return_index=True, return_inverse=True)
+    return np.asarray(first[places])
+
+
+def linked_columns(
+    values: NDArray[np.float64], threshold: float, sample_weight: NDArray[np.float64] | None = None
+) -> list[NDArray[np.int64]]:
+    """Return the sets of columns that chains of correlations of at least the threshold link.
+
+    Correlations are computed in single precision, and their error is granted: a set may be larger than
+    needed, but no link is missed. Columns of which none is linked to another are left out.
+    """
+    n_samples, n_columns = values.shape
+    if not n_columns:
+        return []
+    unit = np.nan_to_num(_unit_columns(values, sample_weight)[0]).astype(np.float32)
+    least = np.float32(threshold - 2.0 * (n_samples + 8) * np.finfo(np.float32).eps)
+    label = np.arange(n_columns)
+    for start in range(0, n_columns, _COLUMNS_AT_ONCE):
+        with one_blas_thread():
+            block = unit[:, start : start + _COLUMNS_AT_ONCE].T @ unit[:, start:]
+        np.abs(block, out=block)
+        rows, others = np.divmod(np.flatnonzero(block >= least), block.shape[1])
+        links = sparse.coo_array(
+            (np.ones(rows.size, dtype=bool), (label[start + rows], label[start + others])),
+            shape=(n_columns, n_columns),
         )
-    # In the order of their first, and so best, features.
-    _, firsts, places = np.unique(found, return_index=True, return_inverse=True)
-    number = np.empty(firsts.size, dtype=np.int64)
-    number[np.argsort(firsts)] = np.arange(firsts.size)
-    of_best, leaders = number[places], np.sort(firsts)
-    labels = np.full(n_features, -1, dtype=np.int64)
-    labels[best] = of_best
-    similarity = np.full(n_features, np.nan)
-    similarity[best] = similar[np.arange(best.size), leaders[of_best]]
-    order = np.argsort(of_best, kind="stable")
-    members = np.split(best[order], np.cumsum(np.bincount(of_best))[:-1]) if best.size else []
-    return FeatureGroups(labels, best[leaders], similarity, members)
+        label = connected_components(links, directed=False)[1][label]
+    order = np.argsort(label, kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(label))[:-1])
+    return [part for part in parts if part.size > 1]
 
 
 def grouped_until(
@@ -171,16 +221,23 @@ def pearson(
     """Return Pearson's correlations of columns; NaN for constant columns."""
     if not values.shape[1]:
         return np.empty((0, 0))
-    scaled, varies = _in_units_of_the_range(values)
-    scaled -= np.average(scaled, axis=0, weights=sample_weight)
-    if sample_weight is not None:
-        scaled *= np.sqrt(sample_weight)[:, np.newaxis]
-    unit = scaled / np.where(varies, np.linalg.norm(scaled, axis=0), np.nan)
+    unit, varies = _unit_columns(values, sample_weight)
     with one_blas_thread():
         matrix = unit.T @ unit
     np.clip(matrix, -1.0, 1.0, out=matrix)
     np.fill_diagonal(matrix, np.where(varies, 1.0, np.nan))
     return matrix
+
+
+def _unit_columns(
+    values: NDArray[np.float64], sample_weight: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return centered columns of norm 1, whose products are correlations, and the mask of those that vary."""
+    scaled, varies = _in_units_of_the_range(values)
+    scaled -= np.average(scaled, axis=0, weights=sample_weight)
+    if sample_weight is not None:
+        scaled *= np.sqrt(sample_weight)[:, np.newaxis]
+    return scaled / np.where(varies, np.linalg.norm(scaled, axis=0), np.nan), varies
 
 
 def pairwise_pearson(
@@ -296,8 +353,8 @@ class RedundancyFilter(CategoricalSingleFitWeighter):
     similarity : {"pearson", "spearman"}, default="pearson"
         The correlation of two numbers; Spearman's is 1 also where one is a bent, but rising or falling,
         function of the other. Of two categories, as the wrapped weighter's ``categorical_features`` has
-        them, it is Cramér's V; a number and a category are in no group together. Samples that lack one of
-        two values are left out for this pair.
+        them, it is Cramér's V; a number and a category are in no group together. Samples with one of the
+        two values missing are left out for this pair.
     linkage : {"complete", "average", "single"}, default="complete"
         What makes a group: every two of its features reach ``threshold``; or they do on average; or each is
         linked to the next, which may make long chains. With "complete" and "average" kept features of two
@@ -340,8 +397,10 @@ class RedundancyFilter(CategoricalSingleFitWeighter):
 
     Notes
     -----
-    Grouping m features takes about 12 m² bytes (1.2 GB for 10,000) and time in proportion to m² (n + log m);
-    no more than 20,000 are grouped. After the fit ``n_features_to_select`` can be set to fewer.
+    Finding the links between m features takes m² n / 2 multiplications in single precision; linked features
+    are then compared with each other, which takes 12 bytes per pair. No more than 20,000 may be linked, or
+    selected if there are categories or missing values. After the fit ``n_features_to_select`` can be set to
+    fewer.
 
     References
     ----------
@@ -486,29 +545,6 @@ class RedundancyFilter(CategoricalSingleFitWeighter):
     @property
     def _ranked_by(self) -> NDArray[np.float64]:
         return ranked_by(self.estimator_, self.feature_weights_)
-
-
-def group_features(
-    X: Any,
-    best: NDArray[np.int64],
-    *,
-    threshold: float,
-    similarity: str = "pearson",
-    linkage: str = "complete",
-    categorical: NDArray[np.bool_] | None = None,
-    sample_weight: NDArray[np.float64] | None = None,
-) -> FeatureGroups:
-    """Group some features of X, given from the best on; see :class:`RedundancyFilter`."""
-    if best.size > limits.max_grouped_features:
-        raise ValueError(
-            f"{best.size:,} features would be grouped, each compared with each other; at most"
-            f" {limits.max_grouped_features:,} can be. Keep fewer of them before, by n_features_to_select."
-        )
-    columns = X[:, best]
-    values = (columns.toarray() if sparse.issparse(columns) else np.asarray(columns)).astype(np.float64)
-    of_best = None if categorical is None else categorical[best]
-    similar = similarities(values, similarity, categorical=of_best, sample_weight=sample_weight)
-    return grouped(similar, best, X.shape[1], threshold, linkage)
 
 
 def _selected(fitted: Any, weights: NDArray[np.float64]) -> NDArray[np.bool_]:

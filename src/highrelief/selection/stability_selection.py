@@ -45,7 +45,7 @@ def concave_tails(mean: float, n_steps: int, r: float) -> NDArray[np.float64]:
     A distribution f on the points 0, 1, …, n is r-concave, r < 0, if its support has no gaps and f^r is
     convex there. The larger r, the faster its tails fall; r → −∞ leaves it unimodal. The tail beyond t >
     2·mean is heaviest where f^r is as little convex as can be, that is linear, up to the last point of the
-    support, whose probability is what the mean asks for:
+    support, whose probability follows from the mean:
 
     .. math:: f(i) = c (a + i)^{1/r}, \; i \le k, \qquad 0 \le f(k + 1) \le c (a + k + 1)^{1/r}.
 
@@ -64,7 +64,7 @@ def concave_tails(mean: float, n_steps: int, r: float) -> NDArray[np.float64]:
     Returns
     -------
     tails : array of shape (n_steps + 1,)
-        Probabilities; 1 where t ≤ 2·mean·n, about which nothing is said.
+        Probabilities; 1 where t ≤ 2·mean·n, for which there is no bound.
 
     References
     ----------
@@ -193,7 +193,7 @@ def decide_by_stability(
       false discovery rate from above, with no theorem behind it.
 
     Halves have ⌊n/2⌋ samples of each class, what is odd is left out by lot: given the classes, two halves are
-    independent and of one distribution, as the theory asks. Groups are kept together, and halved without
+    independent and of one distribution, as the theory requires. Groups are kept together, and halved without
     regard to classes; so are the samples where y holds numbers. A sample and its duplicates are in one half.
 
     Parameters

@@ -205,7 +205,7 @@ class VarianceReduction(SingleFitWeighter):
             batch_constraint = weighter._batch_constraint(
                 batches, np.ones(data.n_samples, dtype=bool), data.X
             )
-            return weighter._engine(replace(data, batch_constraint=batch_constraint))
+            return weighter._choose_engine(replace(data, batch_constraint=batch_constraint))
         if weighter.scale is None and (data.ranges.low < data.ranges.high).any():
             check_spans(data.ranges, _WIDEST, 1.0 / _WIDEST)
         return choose_engine(data, self._scaling, self._n_threads, working_memory())

@@ -171,6 +171,65 @@ class Interactions:
 
 
 @dataclass(frozen=True)
+class PairPicture:
+    """The classes of the samples by the values of two features."""
+
+    first: str
+    second: str
+    #: Of features with few values: their labels, and the number of samples of each class, (classes, first,
+    #: second).
+    first_levels: list[str] = field(default_factory=list)
+    second_levels: list[str] = field(default_factory=list)
+    counts: list[list[list[int]]] = field(default_factory=list)
+    #: Of other features: the values of the samples of each class.
+    points: list[list[list[float]]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class SampleMap:
+    """The values of the best features over the samples, in units of their standard deviation."""
+
+    features: list[str]
+    #: Indices of the samples, class by class, and the class of each.
+    samples: list[int]
+    names: list[str]
+    classes: list[int]
+    #: (features, samples); None where missing.
+    values: list[list[float | None]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer to how many features to keep, and the question that it answers."""
+
+    question: str
+    #: Number of features; None if it was not computed.
+    n_features: int | None
+    how: str
+    recommended: bool = False
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the first screen shows: which features stand out, how many to keep, how far to trust it."""
+
+    headline: str
+    #: Evidence, in sentences.
+    sentences: list[str]
+    #: "Keep 2 of 1,000 features", and the reason.
+    keep: str
+    reason: str
+    #: "high", "moderate", "low" or "unknown", and the reason.
+    trust: str
+    trust_reason: str
+    #: Number of recommended features; None if there is no recommendation.
+    n_features: int | None
+    #: Smallest weight that would be recommended; None if unknown.
+    threshold: float | None
+    answers: list[Answer] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
 class Reference:
     """A paper to cite."""
 
@@ -219,6 +278,9 @@ class Contents:
     correlations: Correlations | None
     origin: Origin
     interactions: Interactions | None = None
+    finding: Finding | None = None
+    pair_pictures: list[PairPicture] = field(default_factory=list)
+    sample_map: SampleMap | None = None
     #: Notes on how the data was read, and warnings of the fit.
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)

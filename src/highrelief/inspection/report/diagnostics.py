@@ -154,12 +154,12 @@ class RankSpread:
 def n_best(n_kept: int, n_features: int, *, chosen: bool) -> int:
     """Return the number of features that count as the best.
 
-    All selected ones if their number was chosen or is small; otherwise 20. At most half of the features
-    unless chosen: a selection of nearly all features is stable by chance.
+    All selected ones if their number was chosen, was recommended or is small; otherwise 20. At most half of
+    the features unless chosen: a selection of nearly all features is stable by chance.
     """
-    if chosen and n_kept < n_features:
+    if chosen and 0 < n_kept < n_features:
         return n_kept
-    if n_kept <= min(_FEW, n_features // 2):
+    if 0 < n_kept <= min(_FEW, n_features // 2):
         return n_kept
     return min(_SOME, max(1, n_features // 2))
 
@@ -260,12 +260,18 @@ HARD_OR_MISLABELED = (
 )
 #: Maximum number of samples listed.
 _NAMED = 50
+#: Share of the samples with a positive margin, averaged over the classes, from which on others are named.
+_PREDICTS = 0.85
 #: Share of suspects above which overlapping classes are the likelier explanation.
 _MANY = 0.2
 
 
-def samples(inputs: ReportInputs) -> Samples | str:
-    """Return margins and suspects; or a sentence with the reason if there are none."""
+def samples(inputs: ReportInputs, *, stands_out: bool = True) -> Samples | str:
+    """Return margins and suspects; or a sentence with the reason if there are none.
+
+    Samples are named only if the weights tell the classes apart: if a feature ``stands_out``, and at least
+    85 % of the samples, averaged over the classes, are nearer to their own class.
+    """
     estimator = inputs.estimator
     if inputs.continuous_target:
         return "The target is a number: samples have no classes, and so no margins between them."
@@ -278,7 +284,12 @@ def samples(inputs: ReportInputs) -> Samples | str:
     more = {} if inputs.batches is None else {"batches": inputs.batches}
     margins = np.asarray(estimator.margins(inputs.table, inputs.y, **more), dtype=np.float64)
     probability = getattr(fit_inside(estimator), "outlier_proba_", None)
-    if probability is None:
+    reason = _reason_not_named(inputs, margins, stands_out=stands_out)
+    chosen = np.empty(0, dtype=np.int64)
+    reasons: list[str] = []
+    if reason is not None:
+        sentences = [_MARGIN_WORDS, reason]
+    elif probability is None:
         chosen, reasons, sentences = _by_margin(inputs, margins)
     else:
         chosen, reasons, sentences = _by_probability(inputs, margins, np.asarray(probability))
@@ -293,6 +304,29 @@ def samples(inputs: ReportInputs) -> Samples | str:
         reasons,
         sentences,
         int(chosen.size),
+    )
+
+
+_MARGIN_WORDS = (
+    "The margin of a sample is how much farther other classes are than its own, under the weights. Below 0 it"
+    " is nearer to another class."
+)
+
+
+def _reason_not_named(inputs: ReportInputs, margins: NDArray[np.float64], *, stands_out: bool) -> str | None:
+    """Return why no samples are named; None if they are."""
+    if not stands_out:
+        return "No sample is named as suspect: no feature stands out, so that margins are those of noise."
+    with np.errstate(invalid="ignore"):
+        positive = margins > 0.0
+    shares = [float(positive[inputs.codes == c].mean()) for c in range(len(inputs.classes))]
+    share = float(np.mean(shares))
+    if share >= _PREDICTS:
+        return None
+    return (
+        f"No sample is named as suspect: {percent(share)} of the samples (averaged over the classes) have a"
+        f" positive margin. Names would mean something from {percent(_PREDICTS)} on; below, classes overlap,"
+        " and a negative margin is no sign of a wrong label."
     )
 
 

@@ -9,6 +9,7 @@ categorical feature that of the level means. Missing values are ignored.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,13 +24,16 @@ from ...base.selector import lowest_ranks
 from ...io.cells import counted
 from ...methods.fisher import FisherScore
 from ...selection.redundancy import pairwise_pearson, pearson
-from ..interactions import InteractionTable, Pair, TooLongError, interactions_within
+from ..interactions import InteractionTable, Pair, interactions
+from ..recommendation import Recommendation, fit_work
 from .contents import (
     Correlations,
     Distribution,
     FeatureTable,
     Interactions,
     Member,
+    PairPicture,
+    SampleMap,
     SimilarFeatures,
     TwoFeatures,
 )
@@ -161,20 +165,28 @@ class Weights:
     chosen: bool
     #: Whether only one of each group of redundant features is selected.
     filtered: bool
-    #: "weights", "set" (0 or 1) or "ranks".
+    #: "weights", "set" (0 or 1), "ranks", or "evidence".
     kind: str
 
+    #: Whether the recommended features are selected.
+    recommended: bool = False
+
     @classmethod
-    def of(cls, inputs: ReportInputs) -> Weights:
-        """Return the weights of the estimator."""
+    def of(cls, inputs: ReportInputs, recommendation: Recommendation | str = "") -> Weights:
+        """Return the weights of the estimator; recommended features are selected unless the user chose."""
         estimator = inputs.estimator
+        chosen = estimator.n_features_to_select is not None or hasattr(estimator, "n_features_")
+        recommended = not chosen and not isinstance(recommendation, str)
         return cls(
             np.asarray(estimator.feature_weights_, dtype=np.float64),
-            np.asarray(estimator.get_support()),
+            recommendation.features
+            if recommended and isinstance(recommendation, Recommendation)
+            else np.asarray(estimator.get_support()),
             inputs.order,
-            estimator.n_features_to_select is not None or hasattr(estimator, "n_features_"),
+            chosen,
             hasattr(estimator, "groups_"),
             _kind(fit_inside(estimator)),
+            recommended,
         )
 
     @property
@@ -203,6 +215,8 @@ class Weights:
 def _kind(inside: Any) -> str:
     if hasattr(inside, "score_losses_"):
         return "set"
+    if hasattr(inside, "evidence_"):
+        return "evidence"
     return "ranks" if getattr(inside, "aggregate", None) == "ranks" else "weights"
 
 
@@ -233,14 +247,18 @@ def feature_table(inputs: ReportInputs, weights: Weights, spread: RankSpread | N
 def describe_selection(weights: Weights) -> str:
     """Describe how many features are selected, and why."""
     kept = f"{counted(weights.n_kept, 'feature')} {'is' if weights.n_kept == 1 else 'are'} kept"
-    if weights.filtered:
-        return f"{kept}: the best of each group that says the same."
-    if weights.chosen:
-        return f"{kept}, as was chosen."
+    if not weights.n_kept:
+        return "No feature is kept: none is beyond chance."
+    decided = {
+        ": the best of each group of redundant features": weights.filtered,
+        ": the members of the set": weights.kind == "set",
+        ", as recommended": weights.recommended or weights.kind == "evidence",
+        ", as was chosen": weights.chosen,
+    }
+    if any(decided.values()):
+        return f"{kept}{next(why for why, applies in decided.items() if applies)}."
     if not weights.n_positive:
         return f"{kept}, since one must be; none has a weight above 0."
-    if weights.kind == "set":
-        return f"{kept}: the members of the set."
     if weights.kind == "ranks":
         return f"{kept}: mean ranks do not say which are of no use."
     return f"{kept}: {'that' if weights.n_kept == 1 else 'all'} with a weight above 0."
@@ -321,8 +339,9 @@ N_DISTRIBUTIONS = 12
 N_CORRELATIONS = 30
 #: Groups of redundant features named in sentences, and features named of each.
 N_NAMED_GROUPS, N_NAMED_IN_GROUP = 10, 8
-#: Levels of a categorical feature that are shown.
+#: Levels of a categorical feature that are shown; numbers of few distinct values are shown as levels.
 N_LEVELS = 8
+N_FEW = 6
 #: Groups of a redundancy filter that are listed.
 N_GROUPS = 100
 #: |r| from which on two features count as redundant.
@@ -348,9 +367,10 @@ def distributions(inputs: ReportInputs) -> list[Distribution]:
             boxes.append(quartiles(of_class).T.tolist())
             points.append(of_class[evenly(len(of_class), most)].T.tolist())
     ranks = inputs.ranks
+    levels = {j: found for j in best.tolist() if (found := few_levels(inputs, j)) is not None}
     return [
-        Distribution(inputs.feature_names[j], int(ranks[j]), [], [], *_shares(inputs, int(j)))
-        if j in inputs.levels
+        Distribution(inputs.feature_names[j], int(ranks[j]), [], [], *_shares(inputs, *levels[j]))
+        if j in levels
         else Distribution(
             inputs.feature_names[j],
             int(ranks[j]),
@@ -361,9 +381,27 @@ def distributions(inputs: ReportInputs) -> list[Distribution]:
     ]
 
 
-def _shares(inputs: ReportInputs, feature: int) -> tuple[list[str], list[list[float]]]:
+def few_levels(inputs: ReportInputs, feature: int) -> tuple[list[str], NDArray[np.float64]] | None:
+    """Return the labels of a feature's values and the index of each sample's (NaN if missing).
+
+    None for a number of more than 6 distinct values.
+    """
+    values = inputs.X[:, feature].astype(np.float64)
+    if feature in inputs.levels:
+        return inputs.levels[feature], values
+    known = ~np.isnan(values)
+    distinct, index = np.unique(values[known], return_inverse=True)
+    if not 0 < distinct.size <= N_FEW:
+        return None
+    codes = np.full(values.size, np.nan)
+    codes[known] = index
+    return [f"{each:.6g}" for each in distinct], codes
+
+
+def _shares(
+    inputs: ReportInputs, names: list[str], values: NDArray[np.float64]
+) -> tuple[list[str], list[list[float]]]:
     """Return the most frequent levels of a feature, the rest merged, and their shares in each class."""
-    names, values = inputs.levels[feature], inputs.X[:, feature]
     known = ~np.isnan(values)
     numbers = values[known].astype(np.int64)
     counts = np.zeros((len(inputs.classes), len(names)))
@@ -526,6 +564,69 @@ def _describe_redundancy(inputs: ReportInputs, groups: list[list[str]], n_shown:
     return sentences
 
 
+# Pictures of pairs, and of the best features over the samples
+
+#: Features and samples of the map.
+N_MAP_FEATURES, N_MAP_SAMPLES = 30, 400
+#: Standard deviations at which the colors of the map end.
+_MAP_END = 2.5
+
+
+def pair_picture(inputs: ReportInputs, first: int, second: int) -> PairPicture:
+    """Return the classes by the values of two features: counts of few values, otherwise points."""
+    names = inputs.feature_names[first], inputs.feature_names[second]
+    one, other = few_levels(inputs, first), few_levels(inputs, second)
+    n_classes = len(inputs.classes)
+    if one is not None and other is not None and max(len(one[0]), len(other[0])) <= N_LEVELS:
+        counts = np.zeros((n_classes, len(one[0]), len(other[0])), dtype=np.int64)
+        both = ~(np.isnan(one[1]) | np.isnan(other[1]))
+        places = (inputs.codes[both], one[1][both].astype(int), other[1][both].astype(int))
+        np.add.at(counts, places, 1)
+        return PairPicture(*names, one[0], other[0], counts.tolist())
+    values = inputs.X[:, [first, second]].astype(np.float64)
+    known = ~np.isnan(values).any(axis=1)
+    most = max(10, _ALL_POINTS // n_classes)
+    of_class = [np.flatnonzero(known & (inputs.codes == c)) for c in range(n_classes)]
+    points = [values[rows[evenly(rows.size, most)]].tolist() for rows in of_class]
+    return PairPicture(*names, points=points)
+
+
+def sample_map(inputs: ReportInputs, n_kept: int) -> SampleMap | None:
+    """Return the values of the best features over the samples; None for fewer than two."""
+    best = [
+        int(j) for j in inputs.order[: min(max(n_kept, 10), N_MAP_FEATURES)] if j not in inputs.categorical
+    ]
+    values = inputs.X[:, best].astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        spread = np.nanstd(values, axis=0)
+        scaled = (values - np.nanmean(values, axis=0)) / spread
+    best = [
+        j for j, deviation in zip(best, spread, strict=True) if np.isfinite(deviation) and deviation > 0.0
+    ]
+    if len(best) < 2:
+        return None
+    scaled = scaled[:, np.isfinite(spread) & (spread > 0.0)]
+    by_target = inputs.y.astype(np.float64) if inputs.continuous_target else inputs.codes
+    # Within a class by the mean of the features, turned to the side of the best one.
+    sides = np.sign(np.nan_to_num(np.array([_side(scaled[:, 0], column) for column in scaled.T])))
+    within = np.nanmean(scaled * np.where(sides == 0.0, 1.0, sides), axis=1)
+    order = np.lexsort((np.nan_to_num(within), by_target))
+    rows = order[evenly(order.size, N_MAP_SAMPLES)]
+    clipped = np.clip(scaled[rows], -_MAP_END, _MAP_END).round(2)
+    return SampleMap(
+        [inputs.feature_names[j] for j in best],
+        rows.tolist(),
+        [inputs.sample_names[n] for n in rows],
+        inputs.codes[rows].tolist(),
+        [[None if np.isnan(each) else float(each) for each in column] for column in clipped.T],
+    )
+
+
+def _side(best: NDArray[np.float64], column: NDArray[np.float64]) -> float:
+    return float(np.nansum(best * column))
+
+
 # Interactions of the best features
 
 #: Features that are left out one by one.
@@ -546,44 +647,55 @@ def measure_interactions(
 ) -> InteractionTable | str:
     """Measure the interactions of the best features; return a sentence with the reason if that fails.
 
-    ``requested``: True or False as the user set it; None measures only within
-    ``limits.interaction_seconds``.
+    ``requested``: True or False as the user set it; None measures only within ``limits.interaction_work``,
+    fewer features or halves if need be.
     """
     reason = _reason_not_measured(inputs, requested=requested)
     if reason is not None:
         return reason
-    values = inputs.X[:, inputs.order[:N_INTERACTIONS]].astype(np.float64)
+    plan = (N_INTERACTIONS, resamples) if requested else _affordable(inputs, resamples)
+    if plan is None:
+        return (
+            "Interactions were not measured: fitting the best features again and again, each time without one"
+            " of them, is too much work for this table. Use interactions=True, or --interactions."
+        )
+    n_features, n_halves = plan
+    values = inputs.X[:, inputs.order[:n_features]].astype(np.float64)
     varies = np.nanmin(values, axis=0, initial=np.inf) < np.nanmax(values, axis=0, initial=-np.inf)
-    best = inputs.order[:N_INTERACTIONS][varies]
+    best = inputs.order[:n_features][varies]
     if best.size < 2:
-        return "Interactions were not measured: it takes two features that vary."
+        return "Interactions were not measured: they need two features that vary."
     try:
         with warnings.catch_warnings():
             # With too few samples for halves, a sentence of the report says that noise is unknown.
             warnings.simplefilter("ignore")
-            return interactions_within(
-                None if requested else limits.interaction_seconds,
+            return interactions(
                 inputs.unfitted,
                 inputs.X,
                 inputs.y,
                 features=best.tolist(),
-                n_features=N_INTERACTIONS,
-                n_resamples=resamples,
-                sample_weight=None,
+                n_features=n_features,
+                n_resamples=n_halves,
                 groups=inputs.groups,
                 batches=inputs.batches,
                 n_jobs=n_jobs,
                 random_state=random_state,
             )
-    except TooLongError:
-        return (
-            f"Interactions were not measured: to weigh the best {N_INTERACTIONS} features again and again,"
-            f" each time without one of them, takes longer than {limits.interaction_seconds:g} seconds here."
-            " interactions=True, or --interactions, asks for it."
-        )
     except (ValueError, TypeError) as error:
         sentence = " ".join(str(error).split()).rstrip(".")
         return f"Interactions were not measured: {sentence[0].lower()}{sentence[1:]}."
+
+
+def _affordable(inputs: ReportInputs, resamples: int) -> tuple[int, int] | None:
+    """Return the numbers of features and halves within the limit of work; None if there are none."""
+    n_samples, n_all = inputs.X.shape
+    for n_features, most in ((N_INTERACTIONS, resamples), (N_INTERACTIONS, 4), (6, 4), (6, 0)):
+        n_halves = min(most, resamples)
+        n_fits = (n_features + 1) * (1.0 + 0.25 * n_halves)
+        work = n_fits * fit_work(inputs.estimator, n_samples, min(n_features, n_all))
+        if work <= limits.interaction_work:
+            return n_features, n_halves
+    return None
 
 
 def _reason_not_measured(inputs: ReportInputs, *, requested: bool | None) -> str | None:
@@ -593,9 +705,29 @@ def _reason_not_measured(inputs: ReportInputs, *, requested: bool | None) -> str
         return (
             f"The {title(inputs.estimator)} weighs each feature alone: no weight depends on another feature."
         )
+    if hasattr(fit_inside(inputs.estimator), "partner_"):
+        return _describe_partners(inputs)
     if not Weights.of(inputs).comparable:
-        return "Interactions were not measured: what the method gives are no weights that can grow less."
+        return "Interactions were not measured: the method gives no weights of which a share could be lost."
     return None
+
+
+def partner_pairs(inputs: ReportInputs) -> list[tuple[int, int]]:
+    """Return the pairs that HighRelief found, by column index, the better feature first."""
+    partners = getattr(fit_inside(inputs.estimator), "partner_", None)
+    if partners is None:
+        return []
+    pairs = [(int(j), int(partners[j])) for j in inputs.order if partners[j] >= 0]
+    return list(dict.fromkeys((min(each), max(each)) for each in pairs))
+
+
+def _describe_partners(inputs: ReportInputs) -> str:
+    pairs = partner_pairs(inputs)
+    name = type(fit_inside(inputs.estimator)).__name__
+    if not pairs:
+        return f"{name} tests pairs of features itself and found none that interact."
+    named = [f"{inputs.feature_names[i]} and {inputs.feature_names[j]}" for i, j in pairs]
+    return f"{name} tests pairs of features itself. It found: {'; '.join(named[:10])}."
 
 
 def named_interactions(inputs: ReportInputs, table: InteractionTable) -> Interactions:
@@ -604,7 +736,10 @@ def named_interactions(inputs: ReportInputs, table: InteractionTable) -> Interac
     losses, clear = np.where(table.weighs[:, np.newaxis], table.losses, np.nan), table.clear
     pairs = [each for each in table.pairs() if _is_known(each)]
     is_clear = [each for each in pairs if each.first_is_clear or each.second_is_clear]
-    listed_pairs = (is_clear or pairs if clear is None else is_clear)[:N_PAIRS]
+    # Without noise, what two features of some weight lose by half.
+    weighs = dict(zip(table.features.tolist(), table.weighs.tolist(), strict=True))
+    large = [each for each in pairs if _largest_loss(each, weighs) >= _MUCH]
+    listed_pairs = (large if clear is None else is_clear)[:N_PAIRS]
     found = Interactions(
         [inputs.feature_names[j] for j in table.features],
         [int(inputs.ranks[j]) for j in table.features],
@@ -614,6 +749,12 @@ def named_interactions(inputs: ReportInputs, table: InteractionTable) -> Interac
         [],
     )
     return replace(found, words=_describe_interactions(inputs, table, found))
+
+
+def _largest_loss(pair: Pair, weighs: Mapping[int, bool]) -> float:
+    """Return the largest part of a weight that is lost or gained, of features that have one."""
+    sides = ((pair.first, pair.loss_of_first), (pair.second, pair.loss_of_second))
+    return max((abs(loss) for j, loss in sides if weighs[j] and np.isfinite(loss)), default=0.0)
 
 
 def _is_known(pair: Pair) -> bool:
@@ -679,7 +820,12 @@ def _describe_interactions(inputs: ReportInputs, table: InteractionTable, found:
         " share the credit."
     ]
     if table.noise is None:
-        return [*sentences, "How much of this is noise was not measured: small parts mean nothing."]
+        strongest = (
+            f"The strongest pair is {found.pairs[0].first} and {found.pairs[0].second}."
+            if found.pairs
+            else "No weight changes by half."
+        )
+        return [*sentences, strongest, "Noise was not measured, so that small changes mean nothing."]
     interacting = interacting_pairs(found)
     less = [each for each in found.pairs if each.kind == "act together in part"]
     same = [each for each in found.pairs if each.kind == "say the same"]

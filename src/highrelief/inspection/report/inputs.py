@@ -415,7 +415,7 @@ def about_values(X: NDArray[Any], y: NDArray[Any]) -> dict[str, str]:
     }
 
 
-def python_again(inputs: ReportInputs, *, resamples: int, random_state: Any) -> str:
+def python_again(inputs: ReportInputs, *, resamples: int | str | None, random_state: Any) -> str:
     """Return Python code that reproduces a report from the same X, y, batches and groups."""
     estimator = inputs.estimator
     parameters = dict(_parameters(estimator))
@@ -430,5 +430,5 @@ def python_again(inputs: ReportInputs, *, resamples: int, random_state: Any) -> 
         f"from highrelief import {', '.join(sorted(class_names))}, report\n\n"
         f"estimator = {again!r}\n"
         f"report(estimator.fit(X, y{batches_argument}), X, y{batches_argument}{groups_argument},"
-        f" resamples={resamples}, random_state={random_state!r})"
+        f" resamples={resamples!r}, random_state={random_state!r})"
     )

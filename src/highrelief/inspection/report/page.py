@@ -206,6 +206,8 @@ _FILTERS: Mapping[str, Any] = {
 N_PLAIN = 50
 #: Maximum and minimum number of features whose rank intervals are drawn.
 N_INTERVALS, N_FEWEST = 25, 10
+#: Minimum and maximum number of features in the picture of the finding.
+N_FINDING = (15, 60)
 
 
 def ranking_page(contents: Contents) -> str:
@@ -230,6 +232,7 @@ def ranking_page(contents: Contents) -> str:
         n_carried=min(limits.page_features, n_features),
         n_plain=min(N_PLAIN, n_features),
         n_intervals=_n_intervals(contents.features),
+        n_finding=_n_finding(contents),
     )
 
 
@@ -247,8 +250,19 @@ def _drawn(contents: Contents) -> dict[str, object]:
         "distributions": contents.distributions,
         "correlations": contents.correlations,
         "interactions": contents.interactions,
+        "finding": None if contents.finding is None else replace(contents.finding, answers=[]),
+        "n_finding": _n_finding(contents),
+        "pair_pictures": contents.pair_pictures,
+        "sample_map": contents.sample_map,
+        "continuous_target": bool(contents.tertiles),
         "n_intervals": _n_intervals(contents.features),
     }
+
+
+def _n_finding(contents: Contents) -> int:
+    """Return the number of features in the picture of the finding: the recommended ones and some more."""
+    number = 0 if contents.finding is None else contents.finding.n_features or 0
+    return min(max(N_FINDING[0], number + 8), N_FINDING[1], len(contents.features.names))
 
 
 def _n_intervals(features: FeatureTable) -> int:

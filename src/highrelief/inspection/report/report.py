@@ -26,9 +26,10 @@ from ...io.files import atomic_write
 from ...selection.halves import checked_halves, fits_to_halves, why_not
 from ..comparison import Comparison
 from ..interactions import InteractionTable
+from ..recommendation import Recommendation, Resampling, default_resampling, recommend
 from . import wording
 from .comparison import CLASSIFIER_DESCRIPTIONS, ComparisonContents, comparison_contents
-from .contents import Contents, Convergence, Correlations, Interactions, Origin, Samples, Stability
+from .contents import Contents, Convergence, Correlations, Finding, Interactions, Origin, Samples, Stability
 from .diagnostics import RankSpread, convergence, describe_agreement, n_best, samples, stability
 from .features import (
     N_NAMED,
@@ -41,7 +42,9 @@ from .features import (
     interacting_pairs,
     measure_interactions,
     named_interactions,
+    sample_map,
 )
+from .finding import finding, pair_pictures
 from .inputs import (
     ReportInputs,
     about_values,
@@ -107,7 +110,7 @@ def report(
     title: str | None = None,
     feature_names: Sequence[str] | None = None,
     sample_names: Sequence[str] | None = None,
-    resamples: int | None = 20,
+    resamples: int | str | None = "auto",
     random_state: Any = 0,
     n_jobs: int | None = None,
     groups: ArrayLike | None = None,
@@ -117,9 +120,12 @@ def report(
 ) -> Report:
     r"""Report the ranking of a fitted estimator as a self-contained HTML page.
 
-    It shows the ranking, convergence, stability, samples that may be mislabeled, distributions of the best
-    features, redundant features and interactions, with a summary in plain sentences and all that is needed to
-    reproduce the result.
+    It begins with the finding: which features stand out, how many to keep and why, and how far to trust this.
+    The ranking, convergence, stability, samples that may be mislabeled, distributions of the best features,
+    redundant features and interactions follow, with all that is needed to reproduce the result.
+
+    The recommended number of features is that of the estimator if it controls an error rate, like
+    :class:`HighRelief`. Otherwise the weights are compared with those of fits to permuted labels.
 
     Stability is measured by fitting clones of the estimator to disjoint halves of the samples. On pure noise
     the agreement of two such halves is 0 on average; subsets of 90 % of the samples overlap, and agree on
@@ -143,10 +149,12 @@ def report(
         Feature names; None: the columns of a frame, or x0, x1, …
     sample_names : sequence of str, default=None
         Sample names; None: the index of a pandas frame, or 1, 2, …
-    resamples : int, default=20
-        Number of halves (even); 0 or None: stability is not measured.
+    resamples : int, "auto" or None, default="auto"
+        Number of halves (even). "auto": 4 to 20, such that all refits to halves and to permuted labels take
+        no more work than about three fits, except on small tables. 0 or None: no refits, and therefore
+        neither stability nor a recommended number of features.
     random_state : int, RandomState or None, default=0
-        Seed of the halves.
+        Seed of the halves and permutations.
     n_jobs : int or None, default=None
         Number of halves fitted in parallel; does not change the result.
     groups : array-like of shape (n_samples,), default=None
@@ -155,10 +163,10 @@ def report(
         Batch labels that were passed to ``fit``, for the fits to halves and the margins.
     interactions : bool or None, default=None
         Whether to measure the interactions of the best features (see :func:`highrelief.interactions`); None:
-        if it takes less than about 10 seconds.
+        if it is little work.
     progress : bool or callable, default=True
         True shows a progress line on a terminal or in a notebook if resampling takes longer than two seconds.
-        A callable receives the number of halves that are done, and their total number.
+        A callable receives the number of refits that are done, and their total number.
 
     Returns
     -------
@@ -529,11 +537,12 @@ def report_contents(
     title: str | None = None,
     feature_names: Sequence[str] | None = None,
     sample_names: Sequence[str] | None = None,
-    resamples: int | None = 20,
+    resamples: int | str | None = "auto",
     random_state: Any = 0,
     n_jobs: int | None = None,
     groups: ArrayLike | None = None,
     batches: ArrayLike | None = None,
+    assessment: Assessment | None = None,
     interactions: bool | InteractionTable | str | None = None,
     notes: Sequence[str] = (),
     warnings: Sequence[str] = (),
@@ -548,6 +557,8 @@ def report_contents(
     ----------
     estimator, X, y, title, feature_names, sample_names, resamples, random_state, n_jobs, groups, batches
         As in :func:`highrelief.report`.
+    assessment : Assessment, default=None
+        Recommendation and stability, if they are known already.
     interactions : bool, InteractionTable, str or None
         As in :func:`highrelief.report`; or interactions measured before, or the reason why they were not.
     notes, warnings : sequence of str
@@ -564,7 +575,7 @@ def report_contents(
     contents : Contents
         Plain values.
     """
-    resamples = checked_halves("resamples", resamples, or_none=True)
+    check_resamples(resamples)
     inputs = report_inputs(
         estimator,
         X,
@@ -575,7 +586,13 @@ def report_contents(
         groups=groups,
         value_labels=value_labels,
     )
-    weights = Weights.of(inputs)
+    begin = clock.perf_counter()
+    known_time = dict(time) if time is not None else {"Made": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"}
+    if assessment is None:
+        assessment = assess(inputs, resamples=resamples, random_state=random_state, n_jobs=n_jobs)
+        if assessment.resampling.n_fits:
+            known_time["Resampling took"] = f"{clock.perf_counter() - begin:.2f} s"
+    weights, recommendation = assessment.weights, assessment.recommendation
     absent: dict[str, str] = {}
 
     def part(name: str, section: Any) -> Any:
@@ -585,14 +602,11 @@ def report_contents(
         absent[name] = section
         return None
 
-    begin = clock.perf_counter()
-    resampled = part("stability", _resampled(inputs, weights, resamples, random_state, n_jobs))
-    known_time = dict(time) if time is not None else {"Made": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"}
-    if resampled is not None:
-        known_time["Resampling took"] = f"{clock.perf_counter() - begin:.2f} s"
+    resampled = part("stability", assessment.stability)
     stable, spread = (None, None) if resampled is None else resampled
     course = part("convergence", convergence(estimator))
-    margins = part("samples", samples(inputs))
+    stands_out = isinstance(recommendation, str) or recommendation.n_features > 0
+    margins = part("samples", samples(inputs, stands_out=stands_out))
     alike = part("correlations", correlations(inputs))
     begin = clock.perf_counter()
     if isinstance(interactions, (InteractionTable, str)):
@@ -601,7 +615,7 @@ def report_contents(
         table = measure_interactions(
             inputs,
             requested=interactions,
-            resamples=resamples,
+            resamples=assessment.resampling.n_halves,
             random_state=random_state,
             n_jobs=n_jobs,
         )
@@ -625,6 +639,9 @@ def report_contents(
         distributions=distributions(inputs),
         correlations=alike,
         interactions=interacting,
+        finding=finding(inputs, weights, recommendation, stable, spread, interacting),
+        pair_pictures=pair_pictures(inputs, recommendation, interacting),
+        sample_map=sample_map(inputs, weights.n_kept),
         origin=origin(
             estimator,
             data=about_values(inputs.X, inputs.y) if data is None else data,
@@ -636,6 +653,59 @@ def report_contents(
         absent=absent,
         tertiles=describe_tertiles(inputs.y) if inputs.continuous_target else "",
     )
+
+
+def check_resamples(resamples: int | str | None) -> int | None:
+    """Return a valid number of halves; None for "auto"."""
+    return None if resamples == "auto" else checked_halves("resamples", resamples, or_none=True)
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """How many features to keep, and how stable they are."""
+
+    inputs: ReportInputs
+    resampling: Resampling
+    #: The recommended features, and the stability of the ranking; or sentences with the reason why not.
+    recommendation: Recommendation | str
+    stability: tuple[Stability, RankSpread] | str
+    weights: Weights
+
+    def finding(self) -> Finding:
+        """Return the finding in words, without interactions."""
+        stable, spread = (None, None) if isinstance(self.stability, str) else self.stability
+        return finding(self.inputs, self.weights, self.recommendation, stable, spread)
+
+
+def planned_resampling(inputs: ReportInputs, resamples: int | str | None) -> Resampling:
+    """Return the numbers of refits; ``resamples`` as in :func:`report`."""
+    n_halves = check_resamples(resamples)
+    by_default = default_resampling(inputs.estimator, *inputs.X.shape)
+    if n_halves is None:
+        return by_default
+    return Resampling(n_halves, by_default.n_permutations if n_halves else 0)
+
+
+def assess(
+    inputs: ReportInputs, *, resamples: int | str | None, random_state: Any, n_jobs: int | None
+) -> Assessment:
+    """Recommend a number of features, and measure the stability at that number."""
+    planned = planned_resampling(inputs, resamples)
+    recommendation = recommend(
+        inputs.estimator,
+        inputs.X,
+        inputs.y,
+        n_permutations=planned.n_permutations,
+        refit=inputs.unfitted if inputs.categorical else None,
+        table=inputs.table,
+        groups=inputs.groups,
+        batches=inputs.batches,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
+    weights = Weights.of(inputs, recommendation)
+    resampled = _resampled(inputs, weights, planned.n_halves, random_state, n_jobs)
+    return Assessment(inputs, planned, recommendation, resampled, weights)
 
 
 def _resampled(
@@ -663,7 +733,8 @@ def _resampled(
     except (ValueError, TypeError) as error:
         sentence = " ".join(str(error).split()).rstrip(".")
         return f"Stability was not measured; the method cannot be fitted to half of the samples: {sentence}."
-    best = n_best(weights.n_kept, inputs.X.shape[1], chosen=weights.chosen)
+    decided = weights.chosen or weights.recommended
+    best = n_best(weights.n_kept, inputs.X.shape[1], chosen=decided)
     if inputs.groups is not None:
         drawn = "each group in one half as a whole"
     else:

@@ -153,10 +153,10 @@ function isNarrow(element) {
   return element.clientWidth < narrowWidth;
 }
 
-/** Draw what an element is to hold; `option` makes it anew whenever colors or the width change. */
+/** Draw a chart into an element; `option` is called again whenever colors or the width change. */
 function drawNow(element, option, whenMade) {
   const chart = echarts.init(element, null, { renderer: 'canvas' });
-  const entry = { chart, narrow: isNarrow(element), redraw: null };
+  const entry = { chart, option, narrow: isNarrow(element), redraw: null };
   entry.redraw = () => {
     entry.narrow = isNarrow(element);
     chart.setOption(withCommon(element, option(entry.narrow)), { notMerge: true });
@@ -165,6 +165,18 @@ function drawNow(element, option, whenMade) {
   entry.redraw();
   whenMade?.(chart);
   new ResizeObserver(() => fit(entry, element)).observe(element);
+}
+
+/** A copy of a chart outside of the page, for a file or for paper: nothing that only a screen needs. */
+function copyOf(element, width, settings) {
+  drawWaiting(element);
+  const size = { width, height: Math.max(element.clientHeight, 120) };
+  const chart = echarts.init(settings.ssr ? null : document.createElement('div'), null, { ...size, ...settings });
+  const option = withCommon(element, drawn.get(element.id).option(width < narrowWidth));
+  const dataZoom = option.dataZoom?.map((each) => ({ ...each, show: false }));
+  chart.setOption({ ...option, backgroundColor: color('paper'), ...(dataZoom ? { dataZoom } : {}) });
+  chart.getZr().flush();
+  return chart;
 }
 
 function fit(entry, element) {
@@ -202,29 +214,51 @@ function redrawAll() {
   drawn.forEach((entry) => entry.redraw());
 }
 
-// ---- paper: light, and as wide as a sheet ----
+// ---- paper: light, as wide as a sheet, and drawn at once: print does not wait for the next frame ----
 
 const sheetWidth = 660;
+const paperPixels = 3;
 let darkBeforePrint = false;
+
+function drawForPaper(element) {
+  const chart = copyOf(element, Math.min(element.clientWidth || sheetWidth, sheetWidth), { devicePixelRatio: paperPixels });
+  const picture = chart.getRenderedCanvas({ pixelRatio: paperPixels, backgroundColor: color('paper') });
+  picture.className = 'printed';
+  // ECharts lays its layers over each other.
+  picture.removeAttribute('style');
+  picture.style.width = `${chart.getWidth()}px`;
+  element.append(picture);
+  chart.dispose();
+}
 
 addEventListener('beforeprint', () => {
   darkBeforePrint = themeButton.getAttribute('aria-pressed') === 'true';
-  drawAll();
   document.querySelectorAll('details').forEach((each) => { each.open = true; });
   useDark(false);
-  drawn.forEach(({ chart }) => chart.resize({ width: Math.min(chart.getWidth(), sheetWidth) }));
+  drawAll();
+  document.querySelectorAll('.printed').forEach((each) => each.remove());
+  drawn.forEach((_, id) => drawForPaper(document.getElementById(id)));
+  document.documentElement.classList.add('on-paper');
 });
 addEventListener('afterprint', () => {
+  document.documentElement.classList.remove('on-paper');
+  document.querySelectorAll('.printed').forEach((each) => each.remove());
   useDark(darkBeforePrint);
-  drawn.forEach(({ chart }) => chart.resize({ width: 'auto' }));
 });
+
+// ---- files ----
+
+/** Save a chart as it is on the screen: PNG of twice the pixels, or SVG. */
+function saveChart(id, format) {
+  const element = document.getElementById(id);
+  const svg = format === 'svg';
+  const chart = copyOf(element, element.clientWidth, svg ? { renderer: 'svg', ssr: true } : { devicePixelRatio: 2 });
+  if (svg) offerText(`${id}.svg`, chart.renderToSVGString(), 'image/svg+xml');
+  else offerFile(`${id}.png`, chart.getDataURL({ type: 'png', pixelRatio: 2, backgroundColor: color('paper') }));
+  chart.dispose();
+}
 
 whenColorsChange.push(redrawAll);
 for (const button of document.querySelectorAll('[data-save]')) {
-  button.addEventListener('click', () => {
-    drawWaiting(document.getElementById(button.dataset.save));
-    const { chart } = drawn.get(button.dataset.save);
-    const address = chart.getDataURL({ type: 'png', pixelRatio: 2, backgroundColor: color('paper') });
-    offerFile(`${button.dataset.save}.png`, address);
-  });
+  button.addEventListener('click', () => saveChart(button.dataset.save, button.dataset.format));
 }

@@ -4,6 +4,154 @@
 const wholeLabels = { axisLabel: { formatter: count } };
 const unruled = { splitLine: { show: false } };
 
+// ---- the finding ----
+
+/** Weights of the best features as bars; those to keep stand out, and so does what chance reaches. */
+function findingOption(narrow) {
+  const { threshold } = contents.finding;
+  const number = Math.min(contents.n_finding, narrow ? 15 : contents.n_finding);
+  const names = features.names.slice(0, number);
+  const weights = features.weights.slice(0, number);
+  const bars = {
+    type: 'bar',
+    barCategoryGap: '25%',
+    barMaxWidth: 56,
+    data: weights.map((weight, place) => ({
+      value: weight, itemStyle: { color: color(features.kept[place] ? 'accent' : 'faint') },
+    })),
+  };
+  // A line far above all bars would flatten them.
+  if (threshold !== null && threshold < 3 * Math.max(...weights)) {
+    bars.markLine = boundary({ yAxis: threshold }, 'beyond chance', { position: 'insideEndTop' });
+  }
+  const highest = Math.max(...weights, bars.markLine ? threshold : 0);
+  return {
+    grid: grid({ top: 12 }),
+    tooltip: barTooltip(aboutFeature),
+    xAxis: namedAxis(names, {
+      axisLine: atTheBottom(),
+      axisLabel: { rotate: number > (narrow ? 3 : 10) ? 60 : 0, interval: number > 40 ? 1 : 0 },
+    }, number > 10 ? 14 : 20),
+    yAxis: numberAxis({ name: 'weight', nameGap: 12, max: highest > 0 ? undefined : 1 }),
+    series: [bars],
+  };
+}
+
+// ---- pairs ----
+
+/** Class shares by the values of two features: a table of few values. */
+function pairTableOption({ first, second, first_levels: rows, second_levels: columns, counts }) {
+  const two = counts.length === 2;
+  const last = counts.length - 1;
+  const about = (i, j) => {
+    const numbers = counts.map((of) => of[i][j]);
+    const all = numbers.reduce((sum, each) => sum + each, 0);
+    const which = two || contents.continuous_target ? last : numbers.indexOf(Math.max(...numbers));
+    return { all, which, share: all > 0 ? numbers[which] / all : null };
+  };
+  const cells = rows.flatMap((_, i) => columns.map((__, j) => {
+    const { all, which, share } = about(i, j);
+    const hue = two || contents.continuous_target ? color('accent') : classColor(which);
+    const dark = share !== null && share > 0.55;
+    return {
+      value: [j, i, share ?? '-'],
+      itemStyle: { color: share === null ? color('raised') : mixed(hue, share), borderColor: color('paper'), borderWidth: 2 },
+      label: { color: dark ? color('paper') : color('ink') },
+      written: all === 0 ? 'none' : `${two || contents.continuous_target ? '' : `${className(which, 10)} `}${percent(share)}\n${count(all)}`,
+    };
+  }));
+  return {
+    grid: grid({ left: 8, right: 8, top: 8, bottom: 26 }),
+    tooltip: {
+      formatter: ({ value: [j, i] }) => [
+        `${shortly(first, 30)} = ${shortly(rows[i], 20)}, ${shortly(second, 30)} = ${shortly(columns[j], 20)}`,
+        ...counts.map((of, which) => `${className(which, 30)}: ${count(of[i][j])}`),
+      ].join('\n'),
+    },
+    xAxis: namedAxis(columns, { name: shortly(second, 30), nameGap: 24, axisLine: { show: false } }, 10),
+    yAxis: namedAxis(rows, { name: shortly(first, 30), nameGap: 8, inverse: true, axisLine: { show: false } }, 10),
+    series: [{
+      type: 'heatmap', data: cells, label: { show: true, fontSize: 11, lineHeight: 15, formatter: ({ data }) => data.written },
+    }],
+  };
+}
+
+/** A color between that of the page and another. */
+function mixed(hue, share) {
+  const parts = [color('paper'), hue].map((each) => each.match(/[\da-f]{2}/gi).map((part) => parseInt(part, 16)));
+  const between = parts[0].map((from, place) => Math.round(from + (parts[1][place] - from) * (0.06 + 0.94 * share)));
+  return `rgb(${between.join(', ')})`;
+}
+
+function pairPointsOption({ first, second, points }) {
+  return {
+    grid: grid({ top: 34, bottom: 26, left: 20 }),
+    legend: legend({
+      type: 'scroll', data: points.map((_, which) => String(which)), formatter: (which) => className(which, 16),
+    }),
+    xAxis: numberAxis({ name: shortly(first, 40), scale: true }),
+    yAxis: numberAxis({ name: shortly(second, 40), scale: true, nameGap: 8 }),
+    series: points.map((data, which) => ({
+      type: 'scatter',
+      name: String(which),
+      symbol: classSymbol(which),
+      symbolSize: 6,
+      silent: true,
+      itemStyle: { color: classColor(which), opacity: 0.65 },
+      data,
+    })),
+  };
+}
+
+// ---- the best features over the samples ----
+
+function mapOption(narrow) {
+  const { features: names, names: sampleNames, classes, values } = contents.sample_map;
+  const cells = values.flatMap((row, i) => row.map((value, j) => [j, i + 1, value ?? '-']));
+  const bands = classes.map((which, j) => ({ value: [j, 0, 0], itemStyle: { color: classColor(which) } }));
+  const rows = [contents.continuous_target ? 'third' : 'class', ...names];
+  return {
+    grid: grid({ left: 0, right: 4, top: 30, bottom: 44 }),
+    legend: legend({
+      type: 'scroll',
+      icon: 'rect',
+      data: contents.classes.map((_, which) => String(which)),
+      formatter: (which) => className(which, 20),
+    }),
+    tooltip: {
+      formatter: ({ value: [j, i] }) => {
+        const lines = [shortly(sampleNames[j], 40), className(classes[j], 30)];
+        if (i > 0) lines.push(`${shortly(names[i - 1], 40)}: ${figure(values[i - 1][j])}`);
+        return lines.join('\n');
+      },
+    },
+    xAxis: namedAxis(sampleNames, { name: 'samples', nameGap: 8, axisLabel: { show: false }, axisLine: { show: false } }),
+    yAxis: namedAxis(rows, { inverse: true, axisLine: { show: false }, axisLabel: { fontSize: narrow ? 9 : 11 } }, narrow ? 9 : 18),
+    visualMap: {
+      type: 'continuous',
+      seriesIndex: 0,
+      min: -2.5,
+      max: 2.5,
+      orient: 'horizontal',
+      left: 'center',
+      bottom: 0,
+      itemWidth: 12,
+      itemHeight: narrow ? 120 : 200,
+      text: ['+2.5', '−2.5'],
+      textStyle: { color: color('soft') },
+      inRange: { color: [color('negative'), color('middle'), color('positive')] },
+    },
+    series: [
+      { type: 'heatmap', data: cells, progressive: 0 },
+      { type: 'heatmap', data: bands, progressive: 0 },
+      // Names of the classes for the legend.
+      ...contents.classes.map((_, which) => ({
+        type: 'scatter', name: String(which), data: [], itemStyle: { color: classColor(which) },
+      })),
+    ],
+  };
+}
+
 // ---- convergence ----
 
 function convergenceOption() {
@@ -353,10 +501,18 @@ if (contents.correlations !== null) {
   const place = fitRows('correlations-chart', number, 12, 2);
   place.style.maxWidth = `min(52rem, ${8 + 2.4 * number}rem)`;
 }
-if (contents.interactions !== null) {
+if (contents.interactions !== null && document.getElementById('interactions-chart') !== null) {
   const number = contents.interactions.names.length;
   const place = fitRows('interactions-chart', losingFeatures().length, 13, 2.4);
   place.style.maxWidth = `min(52rem, ${12 + 3.4 * number}rem)`;
+}
+if (contents.finding !== null) drawChart('finding-chart', findingOption);
+contents.pair_pictures.forEach((each, place) => {
+  drawChart(`pair-${place}`, () => (each.counts.length > 0 ? pairTableOption(each) : pairPointsOption(each)));
+});
+if (contents.sample_map !== null) {
+  document.getElementById('map-chart').style.height = `${8 + 1.15 * contents.sample_map.features.length}rem`;
+  drawChart('map-chart', mapOption);
 }
 drawChart('convergence-chart', convergenceOption);
 drawChart('stability-chart', stabilityOption);
