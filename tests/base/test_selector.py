@@ -118,6 +118,31 @@ class TestErrorsNameOtherMethods:
         assert alternatives(takes_sparse, continuous_target=True) == ""
 
 
+class TestManyFeatures:
+    """By default all features of positive weight are kept, which on a wide table are thousands."""
+
+    @pytest.fixture(scope="class")
+    def noise(self):
+        rng = np.random.default_rng(0)
+        return rng.normal(size=(30, 400)), np.arange(30) % 2
+
+    def test_kept_by_default_warn(self, noise):
+        model = ReliefF().fit(*noise)
+        n_kept = int((model.feature_weights_ > 0.0).sum())
+        message = f"transform keeps all {n_kept} of 400 features that have a positive weight"
+        with pytest.warns(UserWarning, match=message):
+            assert model.transform(noise[0]).shape == (30, n_kept)
+
+    @pytest.mark.parametrize(
+        "model",
+        [ReliefF(n_features_to_select=200), ReliefF(weighted=True), HighRelief(random_state=0)],
+        ids=str,
+    )
+    def test_kept_on_purpose_do_not(self, noise, model, recwarn):
+        model.fit(*noise).transform(noise[0])
+        assert not [each for each in recwarn.list if "transform keeps" in str(each.message)]
+
+
 class TestClassesOfOneSample:
     def test_warn(self, xor):
         y = xor[1].copy()

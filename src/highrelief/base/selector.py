@@ -45,6 +45,7 @@ from .validation import (
     raise_for_dask,
     refuse_dask,
     validate_data,
+    warn_user,
 )
 
 # Lazy transforms of Dask arrays and data frames
@@ -137,6 +138,8 @@ def _of_block(
 WEIGHTED = (False, True, "manhattan", "euclidean")
 #: Number of features in the view of a notebook.
 _N_SHOWN = 10
+#: ``transform`` warns if it keeps more features than this number and this share of them by default.
+_MANY, _MOST = 100, 0.25
 #: Fitted attributes with one value per feature, and their columns in :meth:`WeightSelector.to_frame`.
 _COLUMNS = {
     "pvalues_": "pvalue",
@@ -352,6 +355,7 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
             return self._lazily_transformed(X)
         check_structure(X)
         if self.weighted is False:
+            self._warn_of_many_features()
             return ignore_overflow(super().transform)(X)
         check_is_fitted(self)
         factors = self._column_factors()
@@ -366,6 +370,20 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         )
         support = self.get_support()
         return weighted_columns(samples[:, support], self._scaling.of(support), factors)
+
+    def _warn_of_many_features(self) -> None:
+        """Warn if all features of positive weight are kept, and these are most features of a wide X."""
+        decides = type(self)._get_support_mask is not WeightSelector._get_support_mask
+        if decides or self.n_features_to_select is not None or not self.__sklearn_is_fitted__():
+            return
+        n_kept, n_features = n_positive(self.feature_weights_), self.feature_weights_.size
+        if n_kept > max(_MANY, _MOST * n_features):
+            warn_user(
+                f"transform keeps all {n_kept:,} of {n_features:,} features that have a positive weight: set"
+                " n_features_to_select, or use HighRelief, ErrorControlledSelector or CrossValidatedSelector,"
+                " which decide how many to keep.",
+                UserWarning,
+            )
 
     def _lazily_transformed(self, X: Any) -> Any:
         """Return the lazily transformed Dask collection."""
@@ -615,7 +633,7 @@ def _suggestion(estimator: Any, X: Any, error: Exception) -> str | None:
             f" sklearn.impute.SimpleImputer, or use {others}."
         )
     if is_sparse(X):
-        if not isinstance(error, TypeError) or takes_sparse(estimator):
+        if not str(error).startswith("Sparse data was passed"):
             return None
         others = alternatives(takes_sparse, continuous_target=continuous)
         others = f", or {others}, which take sparse matrices" if others else ""
