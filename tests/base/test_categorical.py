@@ -10,6 +10,7 @@ from oracles import missing_1994 as oracle
 from small_tables import CATEGORICAL, SEARCH_ORDERS, mixed_table
 
 from highrelief import SURF, HighRelief, IterativeElimination, PairScan, ReliefF, RReliefF
+from highrelief._engine.categories import level_codes, level_codes_of_columns
 from highrelief.base.categorical import IntegerLevelsWarning
 
 METRICS = ["manhattan", "euclidean", "sqeuclidean"]
@@ -313,6 +314,15 @@ class TestAuto:
             for each in ("auto", self.expected)
         )
         np.testing.assert_array_equal(auto.feature_weights_, mask.feature_weights_)
+
+    def test_codes_of_many_columns_are_those_of_single_ones(self):
+        random = np.random.default_rng(3)
+        X = random.integers(-3, 9, (40, 600)).astype(np.float64) / 2.0
+        X[random.uniform(size=X.shape) < 0.1] = np.nan
+        features = np.flatnonzero(random.uniform(size=600) < 0.9)
+        codes = level_codes_of_columns(X, features)
+        for code, j in zip(codes, features, strict=True):
+            np.testing.assert_array_equal(code, level_codes(X[:, j]))
 
     def test_no_categories_are_as_none(self):
         X, y = self.table()

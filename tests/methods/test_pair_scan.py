@@ -103,6 +103,20 @@ class TestLevels:
                 ours = levels.codes[levels.columns[j, binning]]
                 assert [None if code < 0 else code for code in ours] == expected
 
+    @pytest.mark.parametrize("n_samples", [3, 10, 13])
+    def test_bins_of_few_samples_equal_oracle(self, n_samples):
+        """Also of numbers with fewer than ten distinct values, in several blocks of columns and threads."""
+        random = np.random.default_rng(0)
+        X = np.round(random.normal(size=(n_samples, 600)), 1)
+        X[:, ::3] = np.round(X[:, ::3])
+        X[random.uniform(size=X.shape) < 0.01] = np.nan
+        levels = discretized(X, (3, 4), n_threads=2)
+        for j, column in enumerate(X.T):
+            values = [None if np.isnan(value) else value for value in column]
+            for binning, expected in enumerate(oracle.levels(values, (3, 4))):
+                ours = levels.codes[levels.columns[j, binning]]
+                assert [None if code < 0 else code for code in ours] == expected
+
     def test_genotypes_are_levels(self):
         X = np.repeat([[0, 1], [1, 1], [2, 0]], 20, axis=0).astype(np.int8)
         levels = discretized(X, (3, 4))

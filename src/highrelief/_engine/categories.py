@@ -305,6 +305,20 @@ def level_codes(values: NDArray[Any]) -> NDArray[np.int64]:
     return codes
 
 
+def level_codes_of_columns(X: NDArray[Any], features: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the level codes of some columns of an array of numbers, (n_columns, n_samples)."""
+    codes = np.empty((features.size, len(X)), np.int64)
+    for start in range(0, features.size, _COLUMNS_AT_ONCE):
+        part = np.ascontiguousarray(X[:, features[start : start + _COLUMNS_AT_ONCE]].T)
+        order = np.argsort(part, axis=1, kind="stable")
+        rising = np.take_along_axis(part, order, axis=1)
+        in_order = np.zeros(part.shape, np.int64)
+        np.cumsum(rising[:, 1:] > rising[:, :-1], axis=1, out=in_order[:, 1:])
+        in_order[np.isnan(rising)] = MISSING
+        np.put_along_axis(codes[start : start + _COLUMNS_AT_ONCE], order, in_order, axis=1)
+    return codes
+
+
 def is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which values are missing: None, NaN, NaT and pandas' NA."""
     if values.dtype == object:

@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._dask.collections import gathered
-from .._engine.categories import MISSING, MOST_LEVELS, Encoding, is_missing, level_codes, level_counts
+from .._engine.categories import (
+    MISSING,
+    MOST_LEVELS,
+    Encoding,
+    is_missing,
+    level_codes,
+    level_codes_of_columns,
+    level_counts,
+)
 from .._engine.metrics import METRICS
 from .training_data import Samples
 from .validation import (
@@ -273,6 +281,8 @@ def _numbers(X: Any, mask: NDArray[np.bool_], types: Sequence[type]) -> NDArray[
 
 def _codes(X: Any, features: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the codes of the categorical features, (n_categorical, n_samples)."""
+    if isinstance(X, np.ndarray) and X.dtype.kind in "fiub":
+        return level_codes_of_columns(X, features)
     codes = np.empty((features.size, X.shape[0]), np.int64)
     for i, j in enumerate(features):
         codes[i] = level_codes(_column(X, int(j)))

@@ -244,7 +244,7 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
             The fitted weighter.
         """
         data = self._check_fit(X, y, batches=batches)
-        table = _table_of(data, ~self._constant, *self._targets(data))
+        table = _table_of(data, ~self._constant, *self._targets(data), self._n_threads)
         generator = random_generator("random_state", self.random_state)
         search = _Search(
             table,
@@ -433,10 +433,14 @@ class _Table(NamedTuple):
 
 
 def _table_of(
-    data: TrainingData, varies: NDArray[np.bool_], y: NDArray[np.int64], target: NDArray[Any]
+    data: TrainingData,
+    varies: NDArray[np.bool_],
+    y: NDArray[np.int64],
+    target: NDArray[Any],
+    n_threads: int,
 ) -> _Table:
     """Return the features that vary."""
-    levels, encoding = levels_of(data, _N_BINS), data.encoding
+    levels, encoding = levels_of(data, _N_BINS, n_threads), data.encoding
     X = data.observed
     if encoding is not None:
         numbers = X[:, encoding.first[~encoding.is_categorical]]
@@ -464,6 +468,15 @@ class _ScanEvidence(NamedTuple):
     evidence: NDArray[np.float64]
     #: (n_features, 3) best partner in each, -1 if there is none.
     partners: NDArray[np.int64]
+
+
+class _LocalWeights(NamedTuple):
+    """Weights of an elimination, (n_features,)."""
+
+    #: Of the first round.
+    first: NDArray[np.float64]
+    #: Largest of the rounds that the feature was in.
+    largest: NDArray[np.float64]
 
 
 class _Findings(NamedTuple):
@@ -530,12 +543,12 @@ class _Search:
             self._eliminate(table.target[self._permutation(table.batches)])
             for _ in range(self.n_local_permutations)
         ]
-        scanned = np.sort(best_first(weights[0], self.n_scanned))
+        scanned = np.sort(best_first(weights.first, self.n_scanned))
         first = self._scan_evidence(table.y, table.batches, scanned)
-        largest = np.nanmax(weights, axis=0)
-        local = tail_evidence(largest, np.array([np.nanmax(each, axis=0) for each in null]))
+        largest = weights.largest
+        local = tail_evidence(largest, np.array([each.largest for each in null]))
         evidence = np.column_stack([first.evidence, local])
-        refuted = self._refuted(evidence, spread=float(np.mean([each[0].std() for each in null])))
+        refuted = self._refuted(evidence, spread=float(np.mean([each.first.std() for each in null])))
         counted = evidence.copy()
         counted[refuted, _LOCAL] = 0.0
         best, component = _corrected(counted), counted.argmax(axis=1)
@@ -569,7 +582,7 @@ class _Search:
         # Neighbors of RReliefF are near whatever their targets: noise gets no positive weight.
         if not would_pass[:, _LOCAL].any() or self.is_continuous:
             return features[:0]
-        X, y = self.table.X[np.ix_(self.rows, features)], self.table.target[self.rows]
+        X, y = self._columns(features), self.table.target[self.rows]
         effect = self._weights(X, y, features)
         for _ in range(_SHUFFLES):
             rows, order = self.generator.permutation(len(X)), self.generator.permutation(features.size)
@@ -591,8 +604,9 @@ class _Search:
         partners[scanned] = np.where(among >= 0, scanned[among], -1)
         rest = np.setdiff1d(np.arange(n_features), scanned)
         if rest.size:
-            levels = self.table.levels.of(rest)
-            statistics[rest, 0] = single_statistics(levels, y, self.n_classes, strata)
+            statistics[rest, 0] = single_statistics(
+                self.table.levels, rest, y, self.n_classes, strata, self.n_threads
+            )
         null = np.empty((self.n_permutations, self.n_null, 3))
         for each in null:
             features = np.sort(self.generator.choice(n_features, self.n_null, replace=False))
@@ -637,23 +651,30 @@ class _Search:
 
     # Elimination
 
-    def _eliminate(self, target: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the weights in each round, (n_rounds, n_features); NaN of features that have left."""
+    def _eliminate(self, target: NDArray[Any]) -> _LocalWeights:
+        """Return the weights in the rounds of elimination."""
         target, remaining = target[self.rows], np.arange(len(self.table.is_level))
-        weights = np.full((len(self.round_sizes), remaining.size), np.nan)
-        for place, size in enumerate(self.round_sizes):
+        first = weights = self._weights(self._columns(remaining), target, remaining)
+        largest = first.copy()
+        self.advance()
+        for size in self.round_sizes[1:]:
             if size < remaining.size:
-                before = weights[place - 1, remaining]
                 # Features of equal weight leave together.
-                stays = before > before[best_first(before, size + 1)[-1]]
+                stays = weights > weights[best_first(weights, size + 1)[-1]]
                 if np.count_nonzero(stays) < 2:
                     break
                 remaining = remaining[stays]
-            weights[place, remaining] = self._weights(
-                self.table.X[np.ix_(self.rows, remaining)], target, remaining
-            )
+            weights = self._weights(self._columns(remaining), target, remaining)
+            largest[remaining] = np.maximum(largest[remaining], weights)
             self.advance()
-        return weights
+        return _LocalWeights(first, largest)
+
+    def _columns(self, features: NDArray[np.int64]) -> NDArray[Any]:
+        """Return some features of the samples of the elimination."""
+        X = self.table.X
+        if self.rows.size == len(X):
+            return X if features.size == X.shape[1] else np.take(X, features, axis=1)
+        return X[np.ix_(self.rows, features)]
 
     def _weights(
         self, X: NDArray[Any], target: NDArray[Any], features: NDArray[np.int64]

@@ -254,8 +254,8 @@ class PairScan(CategoricalFeaturesMixin, FeatureWeighter):
             The fitted weighter.
         """
         data = self._check_fit(X, y)
-        levels = levels_of(data, numbers_of_bins(self.n_bins))
         n_threads, n_classes = self._n_threads, self.classes_.size
+        levels = levels_of(data, numbers_of_bins(self.n_bins), n_threads)
         n_features = len(levels.columns)
         generator = random_generator("random_state", self.random_state)
         steps = n_steps(levels)
@@ -317,13 +317,13 @@ def numbers_of_bins(n_bins: Any) -> tuple[int, ...]:
 # Levels
 
 
-def levels_of(data: TrainingData, n_bins: Sequence[int]) -> Levels:
+def levels_of(data: TrainingData, n_bins: Sequence[int], n_threads: int = 1) -> Levels:
     """Return the levels of validated samples."""
     encoding = data.encoding
     if encoding is None:
-        return discretized(data.observed, n_bins)
+        return discretized(data.observed, n_bins, n_threads)
     is_categorical = encoding.is_categorical
-    numbers = discretized(data.observed[:, encoding.first[~is_categorical]], n_bins)
+    numbers = discretized(data.observed[:, encoding.first[~is_categorical]], n_bins, n_threads)
     codes = np.stack([_merged_codes(row, ordered=False) for row in encoding.codes])
     columns = np.empty((encoding.n_features, numbers.columns.shape[1]), np.int64)
     columns[~is_categorical] = numbers.columns
@@ -331,26 +331,33 @@ def levels_of(data: TrainingData, n_bins: Sequence[int]) -> Levels:
     return Levels(np.concatenate([numbers.codes, codes]), columns)
 
 
-def discretized(X: NDArray[Any], n_bins: Sequence[int]) -> Levels:
+def discretized(X: NDArray[Any], n_bins: Sequence[int], n_threads: int = 1) -> Levels:
     """Return the levels of numeric features, NaN where values are missing; see :class:`PairScan`."""
     n_samples, n_features = X.shape
-    rows = [np.empty((0, n_samples), np.int8)]
-    columns = np.empty((n_features, len(n_bins)), np.int64)
-    n_columns = 0
-    for start in range(0, n_features, _COLUMNS_AT_ONCE):
-        part = np.ascontiguousarray(X[:, start : start + _COLUMNS_AT_ONCE].T)
-        is_small, small = _small_integers(part)
-        is_complete, complete = _complete_levels(part, ~is_small, n_bins)
-        found, binned = iter(small), iter(complete)
-        for j, column in enumerate(part):
-            if is_small[j]:
-                each = next(found)[np.newaxis]
-            else:
-                each = next(binned) if is_complete[j] else _column_levels(column, n_bins)
-            columns[start + j] = n_columns + (np.arange(len(n_bins)) if len(each) > 1 else 0)
-            n_columns += len(each)
-            rows.append(each)
-    return Levels(np.concatenate(rows), columns if n_columns > n_features else columns[:, :1])
+    starts = [(start,) for start in range(0, n_features, _COLUMNS_AT_ONCE)]
+    parts = run_all(lambda a: _discretized_block(X[:, a : a + _COLUMNS_AT_ONCE], n_bins), starts, n_threads)
+    codes = [np.empty((0, n_samples), np.int8)] + [each for each, _ in parts]
+    n_rows = np.concatenate([np.empty(0, np.int64)] + [each for _, each in parts])
+    columns = _starts(n_rows)[:, np.newaxis] + np.where(n_rows[:, np.newaxis] > 1, np.arange(len(n_bins)), 0)
+    return Levels(np.concatenate(codes), columns if n_rows.sum() > n_features else columns[:, :1])
+
+
+def _discretized_block(X: NDArray[Any], n_bins: Sequence[int]) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
+    """Return the levels of some features, (row, n_samples), and the number of rows of each."""
+    columns = np.ascontiguousarray(X.T)
+    is_small, small = _small_integers(columns)
+    is_complete, complete = _complete_levels(columns, ~is_small, n_bins)
+    others = {int(j): _column_levels(columns[j], n_bins) for j in np.flatnonzero(~is_small & ~is_complete)}
+    n_rows = np.where(is_complete, len(n_bins), 1)
+    for j, levels in others.items():
+        n_rows[j] = len(levels)
+    first = _starts(n_rows)
+    codes = np.empty((n_rows.sum(), len(X)), np.int8)
+    codes[first[is_small]] = small
+    codes[first[is_complete][:, np.newaxis] + np.arange(len(n_bins))] = complete
+    for j, levels in others.items():
+        codes[first[j] : first[j] + len(levels)] = levels
+    return codes, n_rows
 
 
 def _small_integers(part: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.int8]]:
@@ -382,13 +389,15 @@ def _small_integers(part: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.i
 def _complete_levels(
     part: NDArray[Any], among: NDArray[np.bool_], n_bins: Sequence[int]
 ) -> tuple[NDArray[np.bool_], NDArray[np.int8]]:
-    """Return which rows have many distinct values and none missing, and their levels, (row, n_bins, n)."""
+    """Return which rows are numbers to bin with none missing, and their levels, (row, n_bins, n)."""
     rows, n_samples = part[among], part.shape[1]
     order = np.argsort(rows, axis=1)
     rising = np.take_along_axis(rows, order, axis=1)
     rises = rising[:, 1:] > rising[:, :-1]
+    n_rises = rises.sum(axis=1)
+    is_binned = (n_rises >= MOST_LEVELS) | ((n_rises >= 2) & (rows != np.floor(rows)).any(axis=1))
     # A NaN is last.
-    chosen = (rises.sum(axis=1) >= MOST_LEVELS) & ~np.isnan(rows[np.arange(len(rows)), order[:, -1]])
+    chosen = is_binned & ~np.isnan(rising[:, -1])
     order, rises = order[chosen], rises[chosen]
     # Values below each and, from the other end, above it.
     place = np.arange(1, n_samples)
@@ -550,14 +559,20 @@ def scan_pairs(
 
 
 def single_statistics(
-    levels: Levels, y: NDArray[np.int64], n_classes: int, strata: NDArray[np.int64] | None = None
+    levels: Levels,
+    features: NDArray[np.int64],
+    y: NDArray[np.int64],
+    n_classes: int,
+    strata: NDArray[np.int64] | None = None,
+    n_threads: int = 1,
 ) -> NDArray[np.float64]:
-    """Return ``single`` of a scan, for which pairs need not be visited."""
-    parts = [
-        _single_z(*_packed(levels.of(np.arange(start, end)), y, n_classes, strata, 1))
-        for start, end in even_ranges(len(levels.columns), -(-len(levels.columns) // _COLUMNS_AT_ONCE))
-    ]
-    return np.concatenate(parts)
+    """Return ``single`` of a scan of some features, for which pairs need not be visited."""
+
+    def part(start: int, end: int) -> NDArray[np.float64]:
+        return _single_z(*_packed(levels.of(features[start:end]), y, n_classes, strata, 1))
+
+    ranges = even_ranges(features.size, -(-features.size // _COLUMNS_AT_ONCE))
+    return np.concatenate(run_all(part, ranges, n_threads))
 
 
 def _single_z(planes: kernels.Planes, single: NDArray[np.int64]) -> NDArray[np.float64]:
