@@ -2,6 +2,10 @@
 
 import time
 from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import pytest
 
 #: Sizes of windows, as Playwright takes them.
 DESK = {"viewport": {"width": 1280, "height": 900}}
@@ -104,6 +108,35 @@ def assert_charts_are_drawn(page, expected):
     assert len(charts) == expected
     blank = [each for each in charts if each["data"] == 0 or each["marked"] < 300]
     assert blank == []
+
+
+class PrintedChart(NamedTuple):
+    """A picture on a sheet of paper, as it is rendered."""
+
+    #: Share of its points that are not white, and number of those in color.
+    ink: float
+    colored: int
+    #: Whether all of it is on the sheet.
+    inside: bool
+
+
+def inked_charts(pdf, scale=1.5):
+    """Render the pages of a PDF, and look at all pictures on them."""
+    pdfium = pytest.importorskip("pypdfium2", reason="renders PDF; pip install 'highrelief[test]'")
+    found = []
+    document = pdfium.PdfDocument(pdf)
+    for page in document:
+        width, height = page.get_size()
+        pixels = np.asarray(page.render(scale=scale).to_numpy())[:, :, :3].astype(int)
+        for picture in page.get_objects(filter=[pdfium.raw.FPDF_PAGEOBJ_IMAGE]):
+            left, bottom, right, top = picture.get_bounds()
+            rows = slice(max(int((height - top) * scale), 0), int((height - bottom) * scale))
+            part = pixels[rows, max(int(left * scale), 0) : int(right * scale)]
+            colored = int(np.count_nonzero(part.max(axis=2) - part.min(axis=2) > 60))
+            inside = left >= -1 and bottom >= -1 and right <= width + 1 and top <= height + 1
+            found.append(PrintedChart(float(np.mean(part.min(axis=2) < 200)), colored, inside))
+    document.close()
+    return found
 
 
 def assert_fits(page):

@@ -5,16 +5,20 @@ from dataclasses import replace
 import numpy as np
 
 from highrelief.inspection.report.contents import (
+    Answer,
     Contents,
     Convergence,
     Correlations,
     Distribution,
     Estimate,
     FeatureTable,
+    Finding,
     Interactions,
     Member,
     Origin,
+    PairPicture,
     Reference,
+    SampleMap,
     Samples,
     SimilarFeatures,
     Stability,
@@ -143,6 +147,43 @@ def stability():
     )
 
 
+def finding(names):
+    return Finding(
+        headline=f"{names[0]} and {names[-1]} stand out.",
+        sentences=[f"Each has at least 3.1 times the weight of the next feature, {names[1]}."],
+        keep=f"Keep 2 of {len(names):,} features",
+        reason="These 2 weights exceed what chance gives.",
+        trust="moderate",
+        trust_reason="Two halves of the samples agree on these 2 features by 0.60.",
+        n_features=2,
+        threshold=0.45,
+        answers=[
+            Answer("Which can be reported?", 2, "Familywise error rate 10 %.", recommended=True),
+            Answer("How many predict best?", None, "Not computed."),
+        ],
+    )
+
+
+def pair_pictures(names, n_classes, *, seed=4):
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(1, 40, size=(n_classes, 3, 2))
+    counts[:, 2, 1] = 0
+    points = [rng.normal(each, 1.0, size=(15, 2)).tolist() for each in range(n_classes)]
+    return [
+        PairPicture(names[0], names[1], ["AA", names[-1], "GG"], ["0", "1"], counts.tolist()),
+        PairPicture(names[0], names[-1], points=points),
+    ]
+
+
+def sample_map(names, sample_names, n_classes, *, seed=5):
+    n_samples = len(sample_names)
+    values = np.random.default_rng(seed).normal(size=(len(names[:8]), n_samples)).clip(-2.5, 2.5)
+    found = values.tolist()
+    found[0][0] = None
+    classes = np.sort(np.arange(n_samples) % n_classes).tolist()
+    return SampleMap(list(names[:8]), list(range(n_samples)), list(sample_names), classes, found)
+
+
 def origin():
     return Origin(
         parameters={"sigma": "1.0", "max_iter": "100", "tol": "0.001"},
@@ -199,6 +240,9 @@ def full_contents(n_features=120, n_samples=72, *, names=None, classes=("ALL", "
         distributions=distributions(names, len(classes)),
         correlations=correlations(names),
         interactions=interactions(names),
+        finding=finding(names),
+        pair_pictures=pair_pictures(names, len(classes)),
+        sample_map=sample_map(names, [f"patient {each}" for each in range(n_samples)], len(classes)),
         origin=origin(),
         notes=["The column 'id' names the samples."],
         warnings=["One feature is constant and weighs 0."],
@@ -250,6 +294,9 @@ def bare_contents():
         distributions=[],
         correlations=None,
         interactions=None,
+        finding=None,
+        pair_pictures=[],
+        sample_map=None,
         origin=replace(whole.origin, again=None, references=[]),
         notes=[],
         warnings=[],
@@ -279,6 +326,17 @@ def evil_contents():
         distributions=[with_levels(whole.distributions[0], EVIL, 3), *whole.distributions[1:]],
         correlations=replace(whole.correlations, words=list(EVIL)),
         interactions=replace(whole.interactions, words=list(EVIL)),
+        finding=replace(
+            whole.finding,
+            headline=evil,
+            sentences=list(EVIL),
+            keep=evil,
+            reason=evil,
+            trust="low",
+            trust_reason=evil,
+            answers=[Answer(each, 1, each) for each in EVIL],
+        ),
+        sample_map=replace(whole.sample_map, names=sample_names),
         origin=Origin(
             parameters={each: each for each in EVIL},
             data={each: each for each in EVIL},

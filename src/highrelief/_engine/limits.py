@@ -216,7 +216,7 @@ class Limits:
     #: squared samples times iterations times features, 50 more of which stand for a pair of samples itself.
     resampling_work: float = 5e9
     #: The same for the refits that measure interactions, unless the user requested them.
-    interaction_work: float = 1e10
+    interaction_work: float = 2e9
     #: Maximum number of features in a page: about 10 MB, with quick searching and sorting.
     page_features: int = 100_000
 

@@ -40,8 +40,8 @@ _UNUSED = 0.05
 _HALVES = (4, 20)
 #: Null weights of a round: fewest and most, and the fits that these may take. One fit has them from 60
 #: features on.
-_NULL_WEIGHTS = (60, 500)
-_PERMUTATIONS = (5, 50)
+_NULL_WEIGHTS = (60, 200)
+_PERMUTATIONS = (5, 20)
 #: Rounds of permutations.
 _ROUNDS = 2
 #: Work of a fit to half of the samples relative to all.

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -16,6 +17,7 @@ from page_checks import (
     assert_keyboard_reaches,
     assert_outline,
     background,
+    inked_charts,
     point_at_everything,
     scroll_through,
     wait_until,
@@ -93,7 +95,7 @@ def header(field):
 
 @pytest.mark.parametrize(
     ("kind", "n_charts", "scheme"),
-    [("full", 14, "light"), ("bare", 1, "light"), ("large", 14, "dark"), ("mixed", 13, "light")],
+    [("full", 18, "light"), ("bare", 1, "light"), ("large", 18, "dark"), ("mixed", 17, "light")],
 )
 def test_every_chart_is_drawn(reader, kind, n_charts, scheme):
     page = reader(kind, color_scheme=scheme)
@@ -133,7 +135,7 @@ def test_charts_follow_the_width(reader):
     page.set_viewport_size({"width": 600, "height": 900})
     wait_until(page, "document.querySelector('#weights-chart canvas').clientWidth < 600")
     assert wide > 600
-    assert_charts_are_drawn(page, 14)
+    assert_charts_are_drawn(page, 18)
 
 
 def test_weights_fit_on_a_phone_and_have_bars_where_it_is_turned(reader):
@@ -164,7 +166,7 @@ def test_few_features_make_low_charts_of_whole_ranks(visit, tmp_path):
     path.write_text(ranking_page(full_contents(3)), encoding="utf-8")
     page = visit(path, **DESK)
     page.wait_for_selector(ROWS)
-    assert_charts_are_drawn(page, 11)
+    assert_charts_are_drawn(page, 15)
     for chart, most in (("intervals-chart", 200), ("frequency-chart", 200), ("correlations-chart", 320)):
         assert 80 < page.locator(f"#{chart}").bounding_box()["height"] < most, chart
     axis = "drawn.get('intervals-chart').chart.getModel().getComponent('xAxis').axis"
@@ -224,7 +226,87 @@ def test_paper(reader):
     assert page.locator("#plain-ranking").is_visible()
     assert not page.locator("#ranking-table").is_visible()
     assert not page.locator("nav").is_visible()
-    assert len(page.pdf()) > 50_000
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_chart_is_on_paper(reader, scheme):
+    """Each picture of the PDF, as rendered, has ink, color, and a place within the sheet."""
+    page = reader(color_scheme=scheme)
+    charts = inked_charts(page.pdf(format="A4", print_background=True))
+    assert len(charts) == 18
+    faint = [each for each in charts if each.ink < 0.005 or each.colored < 100]
+    assert faint == []
+    assert all(each.inside for each in charts)
+    # The page is as it was.
+    assert page.locator(".printed").count() == 0
+    assert (background(page) < 0.15) == (scheme == "dark")
+
+
+@pytest.mark.parametrize(("file_format", "start"), [("png", b"\x89PNG"), ("svg", b"<svg")])
+def test_charts_are_saved(reader, file_format, start):
+    page = reader()
+    for chart in ("finding-chart", "correlations-chart", "distribution-0", "map-chart", "pair-0"):
+        with page.expect_download() as offer:
+            page.click(f"[data-save={chart}][data-format={file_format}]")
+        assert offer.value.suggested_filename == f"{chart}.{file_format}"
+        saved = offer.value.path().read_bytes()
+        assert saved.startswith(start)
+        assert len(saved) > 2000
+
+
+def test_the_features_to_keep_are_copied_and_downloaded(reader):
+    page = reader()
+    names = contents_of("full").features.names[:10]
+    page.evaluate(
+        "navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }"
+    )
+    page.click("#copy-top")
+    wait_until(page, "window.copied !== undefined")
+    assert page.evaluate("window.copied").split("\n") == names
+    with page.expect_download() as offer:
+        page.click("#csv-top")
+    with open(offer.value.path(), encoding="utf-8", newline="") as lines:
+        assert [row["feature"] for row in csv.DictReader(lines)] == names
+
+
+def test_the_current_section_is_marked(reader):
+    page = reader()
+    current = "[...document.querySelectorAll('nav a[aria-current]')].map((each) => each.textContent)"
+    assert page.evaluate(current) == ["Finding"]
+    page.evaluate("document.getElementById('stability').scrollIntoView()")
+    wait_until(page, f"{current}.join() === 'Stability'", current)
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    wait_until(page, f"{current}.join() === 'How it was made'", current)
+
+
+def test_weights_have_a_logarithmic_scale(reader):
+    page = reader()
+    scale = "drawn.get('weights-chart').chart.getOption().yAxis[0].type"
+    page.click("#log-scale")
+    assert page.evaluate(scale) == "log"
+    assert page.get_attribute("#log-scale", "aria-pressed") == "true"
+    page.click("#log-scale")
+    assert page.evaluate(scale) == "value"
+
+
+def test_the_finding_is_on_the_first_screen(reader):
+    page = reader()
+    finding = contents_of("full").finding
+    for words in (finding.headline, finding.keep, finding.trust_reason):
+        box = page.get_by_text(words).first.bounding_box()
+        assert box["y"] + box["height"] < 900
+    assert page.locator("#finding-chart").bounding_box()["y"] < 700
+    assert page.locator("#answers tbody tr").count() == 2
+
+
+def test_no_matrix_where_nothing_interacts(visit, tmp_path):
+    whole = contents_of("full")
+    path = tmp_path / "page.html"
+    nothing = replace(whole.interactions, pairs=[])
+    path.write_text(ranking_page(replace(whole, interactions=nothing)), encoding="utf-8")
+    page = visit(path, **DESK)
+    page.wait_for_selector(ROWS)
+    assert page.locator("#interactions-chart").count() == 0
 
 
 def test_without_scripts_the_words_and_the_best_features_stand(reader):
@@ -666,7 +748,7 @@ def test_ten_thousand_samples_and_long_names_fit(visit, tmp_path):
     path.write_text(ranking_page(full_contents(3, 10_000, names=long)), encoding="utf-8")
     page = visit(path, **PHONE)
     page.wait_for_selector(ROWS)
-    assert_charts_are_drawn(page, 11)
+    assert_charts_are_drawn(page, 15)
     assert_fits(page)
 
 

@@ -522,7 +522,7 @@ def facts(
     if stability is not None and stability.selection.value is not None:
         best = "feature" if stability.n_best == 1 else f"{stability.n_best:,}"
         found.append((f"Stability of the best {best}", two_digits(stability.selection.value)))
-    if samples is not None and samples.outlier_probability is not None:
+    if samples is not None and samples.outlier_probability is not None and samples.n_suspects:
         found.append(("Labels to check", f"{samples.n_suspects:,}"))
     if convergence is not None and not convergence.scheduled:
         found.append(("Came to rest", "yes" if convergence.converged else "no"))

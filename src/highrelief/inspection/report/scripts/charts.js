@@ -214,6 +214,11 @@ function redrawAll() {
   drawn.forEach((entry) => entry.redraw());
 }
 
+/** Dispose of a copy when frames that ECharts asked for have passed. */
+function discard(chart) {
+  setTimeout(() => chart.dispose(), 1000);
+}
+
 // ---- paper: light, as wide as a sheet, and drawn at once: print does not wait for the next frame ----
 
 const sheetWidth = 660;
@@ -228,7 +233,7 @@ function drawForPaper(element) {
   picture.removeAttribute('style');
   picture.style.width = `${chart.getWidth()}px`;
   element.append(picture);
-  chart.dispose();
+  discard(chart);
 }
 
 addEventListener('beforeprint', () => {
@@ -255,7 +260,7 @@ function saveChart(id, format) {
   const chart = copyOf(element, element.clientWidth, svg ? { renderer: 'svg', ssr: true } : { devicePixelRatio: 2 });
   if (svg) offerText(`${id}.svg`, chart.renderToSVGString(), 'image/svg+xml');
   else offerFile(`${id}.png`, chart.getDataURL({ type: 'png', pixelRatio: 2, backgroundColor: color('paper') }));
-  chart.dispose();
+  discard(chart);
 }
 
 whenColorsChange.push(redrawAll);

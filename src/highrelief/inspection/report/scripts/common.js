@@ -120,6 +120,17 @@ function csvText(rows) {
   return rows.map((row) => `${row.map(csvField).join(',')}\n`).join('');
 }
 
+/** Copy words, by way of an element that can be selected. */
+async function copyWords(words) {
+  const holder = document.createElement('pre');
+  holder.className = 'unseen';
+  holder.textContent = words;
+  document.body.append(holder);
+  const copied = await copyText(holder);
+  holder.remove();
+  return copied;
+}
+
 /** Copy an element's text; older browsers, and some for files or frames, copy only what is selected, or nothing. */
 async function copyText(element) {
   try {
@@ -154,7 +165,27 @@ function followInside(event) {
   target.focus({ preventScroll: true });
 }
 
+// ---- the current section, in the list of contents ----
+
+const sectionLinks = [...document.querySelectorAll('nav.contents a')];
+const sectionPlaces = sectionLinks.map((link) => document.getElementById(link.getAttribute('href').slice(1)));
+
+function markSection() {
+  const line = innerHeight / 3;
+  const atEnd = scrollY > 0 && innerHeight + scrollY >= document.documentElement.scrollHeight - 2;
+  const passed = sectionPlaces.filter((place) => place !== null && place.getBoundingClientRect().top <= line).length;
+  const current = atEnd ? sectionLinks.length - 1 : Math.max(passed - 1, 0);
+  sectionLinks.forEach((link, place) => {
+    if (place === current) link.setAttribute('aria-current', 'true');
+    else link.removeAttribute('aria-current');
+  });
+}
+
 // ---- start ----
+
+addEventListener('scroll', markSection, { passive: true });
+addEventListener('resize', markSection);
+markSection();
 
 document.documentElement.classList.add('live');
 useDark(darkPreferred.matches);

@@ -83,22 +83,25 @@ const byInterval = (a, b, one, other) => a - b || one.getData().high - other.get
 const phone = matchMedia('(max-width: 40rem)');
 
 function columns() {
-  const weightRoom = phone.matches ? { width: 96 } : { minWidth: 150, widthGrow: 3 };
+  const weightRoom = phone.matches ? { width: 84 } : { minWidth: 150, widthGrow: 3 };
+  const [rankRoom, nameRoom, keptRoom] = phone.matches ? [58, 90, 62] : [74, 130, 74];
   const all = [
-    column('rank', 'Rank', 'The largest weight is first', { width: 74, formatter: written(count) }),
+    column('rank', 'Rank', 'The largest weight is first', { width: rankRoom, formatter: written(count) }),
     column('name', 'Feature', 'Name of the feature', {
-      minWidth: 130, widthGrow: 3, cssClass: 'name', formatter: nameCell, sorter: byName,
+      minWidth: nameRoom, widthGrow: 3, cssClass: 'name', formatter: nameCell, sorter: byName,
     }),
     column('weight', 'Weight', 'How much the feature counts', {
       ...weightRoom, formatter: weightCell, headerSortStartingDir: 'desc',
     }),
     column('kept', 'Kept', 'Whether the method selects it', {
-      width: 74, sorter: 'boolean', formatter: written(yesOrNo), headerSortStartingDir: 'desc',
+      width: keptRoom, sorter: 'boolean', formatter: written(yesOrNo), headerSortStartingDir: 'desc',
     }),
     column('alone', 'Rank alone', `Rank by ${features.univariate_score}, which looks at each feature by itself`, {
       width: 90, formatter: written(count),
     }),
   ];
+  // A phone has room for four columns; the file has all.
+  if (phone.matches) return all.slice(0, 4);
   if (features.missing !== null) {
     all.push(column('missing', 'Missing', 'Share of the values that is missing', {
       width: 104, formatter: written(shareMissing), headerSortStartingDir: 'desc',
@@ -194,4 +197,19 @@ function shownRows() {
 
 document.getElementById('csv').addEventListener('click', () => {
   offerText('ranking.csv', csvText(shownRows()), 'text/csv');
+});
+
+// ---- the features to keep, for other programs such as tools for enrichment ----
+
+const topPlaces = features.names.map((_, place) => place).filter((place) => features.kept[place]);
+if (topPlaces.length === 0) topPlaces.push(...features.names.slice(0, 20).keys());
+
+document.getElementById('copy-top').addEventListener('click', async (event) => {
+  const button = event.currentTarget;
+  const copied = await copyWords(topPlaces.map((place) => features.names[place]).join('\n'));
+  sayFor(button, copied ? 'Copied' : 'Cannot copy here');
+});
+document.getElementById('csv-top').addEventListener('click', () => {
+  const rows = topPlaces.map((place) => [features.ranks[place], features.names[place], features.weights[place]]);
+  offerText('top-features.csv', csvText([['rank', 'feature', 'weight'], ...rows]), 'text/csv');
 });

@@ -3,7 +3,7 @@
 
 const mostNamed = 60;
 
-const view = { first: 0, last: Math.min(50, numberOfFeatures) - 1 };
+const view = { first: 0, last: Math.min(50, numberOfFeatures) - 1, log: false };
 
 function aboutFeature(place) {
   const lines = [
@@ -28,7 +28,8 @@ function weightBars(kept) {
     id: kept ? 'kept' : 'others',
     name: kept ? 'kept' : 'others',
     type: 'bar',
-    data: placed.filter(([place]) => features.kept[place] === kept),
+    // Weights of 0 or less have no place on a logarithmic scale.
+    data: placed.filter(([place, weight]) => features.kept[place] === kept && (!view.log || weight > 0)),
     large: true,
     largeThreshold: 1000,
     progressive: 0,
@@ -84,6 +85,12 @@ function weightLabels(narrow) {
   };
 }
 
+/** Where a logarithmic scale begins: below the smallest positive weight, five decades down at most. */
+function lowestDecade() {
+  const smallest = Math.max(least(features.weights.filter((each) => each > 0)), 1e-5 * largestWeight);
+  return 10 ** Math.floor(Math.log10(smallest));
+}
+
 function weightsOption(narrow) {
   const shown = {
     kept: `kept (${count(contents.n_kept)})`,
@@ -95,7 +102,7 @@ function weightsOption(narrow) {
     tooltip: barTooltip(aboutFeature),
     // Weights below zero hang under the axis; names stay beneath them.
     xAxis: namedAxis(features.names, { axisLabel: weightLabels(narrow), axisLine: atTheBottom() }),
-    yAxis: numberAxis({ name: 'weight', nameGap: 12 }),
+    yAxis: numberAxis({ name: 'weight', nameGap: 12, ...(view.log ? { type: 'log', min: lowestDecade() } : {}) }),
     dataZoom: [
       slider({ show: numberOfFeatures > 20, startValue: view.first, endValue: view.last }),
       // On a touch screen a finger on the chart scrolls the page; there the slider is for this.
@@ -164,6 +171,16 @@ drawChart('weights-chart', weightsOption, (chart) => {
   if (isNarrow(chart.getDom())) showFeatures(0, Math.min(20, numberOfFeatures) - 1);
   sayWhichAreShown();
 });
+const logButton = document.getElementById('log-scale');
+if (logButton !== null) {
+  logButton.hidden = !spansDecades(features.weights);
+  logButton.addEventListener('click', () => {
+    view.log = !view.log;
+    logButton.setAttribute('aria-pressed', String(view.log));
+    weightsChart();
+    drawn.get('weights-chart').redraw();
+  });
+}
 for (const button of bestButtons) {
   button.addEventListener('click', () => showFeatures(0, Number(button.dataset.best) - 1));
 }
