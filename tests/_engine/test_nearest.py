@@ -363,6 +363,7 @@ class TestQuantizedDistances:
         assert ours.describe()["distances"] == "floats"
         np.testing.assert_allclose(ours.mean(), oracles.relieff(X, y, 10), rtol=1e-9, atol=1e-9)
 
+    @pytest.mark.slow
     def test_distances_stay_below_two_to_the_32(self):
         X = np.zeros((8, 200_000), np.int8)
         X[::2] = 100

@@ -7,7 +7,15 @@ import dask.array as da
 import numpy as np
 import pytest
 from contract import assert_same, same_bits
-from registry import ALL_ENTRIES, EXTRACTORS, continuous_table, discrete_table, in_turn, over_entries
+from registry import (
+    ALL_ENTRIES,
+    EXTRACTORS,
+    THOROUGH,
+    continuous_table,
+    discrete_table,
+    in_turn,
+    over_entries,
+)
 from sklearn.base import clone
 
 from highrelief import LOGO, ReliefF
@@ -42,7 +50,9 @@ def refusal(estimator):
 
 taking_dask = over_entries(takes_dask)
 #: One variant of each way to work, where every way to cut a table is tried.
-plainly_taking_dask = over_entries(lambda entry: takes_dask(entry) and entry.variant in ("", "exact", "auto"))
+plainly_taking_dask = over_entries(
+    lambda entry: takes_dask(entry) and entry.variant in ("", "exact", *THOROUGH * ["auto"])
+)
 
 
 @pytest.fixture(autouse=True)

@@ -503,7 +503,7 @@ ENTRIES = [entry for entry in ALL_ENTRIES if entry.plain or not (ONLY_PLAIN or e
 over_extractors = pytest.mark.parametrize("extractor", EXTRACTORS, ids=str)
 
 #: Of the variants that are not plain, a test meets one in so many.
-SHARE = 1 if THOROUGH else 8
+SHARE = 1 if THOROUGH else 16
 #: Fewer entries than this are all met.
 FEW = 12
 

@@ -58,6 +58,7 @@ class TestInnerProblem:
         assert violation(Z, ours.feature_weights_, alpha) <= 1e-10
         assert 0 < np.count_nonzero(ours.feature_weights_) < len(X)
 
+    @pytest.mark.slow
     def test_does_not_depend_on_the_solver(self, noisy):
         X, y = noisy
         alpha = 0.3

@@ -128,6 +128,7 @@ class TestRelabeling:
             seen.add(tuple(first))
         assert len(seen) == 6
 
+    @pytest.mark.slow
     def test_every_permutation_is_as_likely(self):
         counts = np.zeros((4, 4))
         for places in relabelings(np.arange(4000), 4):
@@ -333,7 +334,7 @@ class TestEvidence:
 
 
 class TestTheSame:
-    @pytest.mark.parametrize("weighter", [ReliefF(), LOGO(max_iter=5), RandomForestClassifier(3)], ids=str)
+    @pytest.mark.parametrize("weighter", [ReliefF(), LOGO(max_iter=2), RandomForestClassifier(3)], ids=str)
     def test_for_any_number_of_threads(self, weighter):
         X, y = noise(50, 300)
         X[:, 0] += 3.0 * y
