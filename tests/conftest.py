@@ -36,8 +36,23 @@ def pytest_ignore_collect(collection_path, config):
     return "mark.slow" not in collection_path.read_text(encoding="utf-8", errors="replace") or None
 
 
+#: Pages and docstrings, relative to the root, whose examples take a second or more.
+SLOW_EXAMPLES = {
+    *(f"docs/{name}.md" for name in ("interactions", "margins", "plots", "recipes", "report", "stability")),
+    *(f"docs/{name}.md" for name in ("start", "weighted_neighbors")),
+    *(f"docs/methods/{name}.md" for name in ("dann", "hknn", "kernel-width-cv")),
+    "src/highrelief/inspection/interactions.py::highrelief.inspection.interactions.interactions",
+    "src/highrelief/inspection/report/report.py::highrelief.inspection.report.report.report",
+    "src/highrelief/selection/kernel_width.py::highrelief.selection.kernel_width.KernelWidthCV",
+}
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Begin with what compiles every kernel: it takes longest, and others find the kernels on disk."""
+    """Mark slow examples, and begin with what compiles every kernel, so that others find them on disk."""
+    for item in items:
+        if {item.nodeid, item.nodeid.partition("::")[0]} & SLOW_EXAMPLES:
+            item.add_marker("slow")
     items.sort(key=lambda item: item.path.name != "test_warmup.py")
 
 

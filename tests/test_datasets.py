@@ -339,6 +339,7 @@ def test_epistasis_seeds_draw_different_tables():
     assert np.abs(shares[0] - shares[1]).max() > 0.2
 
 
+@pytest.mark.slow
 def test_epistasis_of_high_order():
     X, y, relevant = make_epistasis(100, order=6, heritability=0.02, random_state=0)
     assert X.shape == (100, 6)

@@ -462,7 +462,7 @@ def test_no_changed_array_ends_the_process(name, tmp_path):
         for other in changed(np.load(io.BytesIO(parts[each]), allow_pickle=False))
     ]
     # One in so many, other ones for another estimator.
-    one_in = 1 if THOROUGH else 5
+    one_in = 1 if THOROUGH else 10
     for each, other in changes[list(CASES).index(name) % one_in :: one_in]:
         content = io.BytesIO()
         np.save(content, other)

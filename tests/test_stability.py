@@ -123,6 +123,7 @@ def test_rows_that_order_nothing():
     assert np.isnan(spearman([[1.0], [2.0]]))
 
 
+@pytest.mark.slow
 def test_many_features_and_rankings():
     rankings = np.tile(np.arange(20_000.0), (200, 1))
     rankings[::2] = rankings[::2, ::-1]

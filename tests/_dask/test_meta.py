@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from types import SimpleNamespace
 
+import dask_cluster
 import joblib
 import numpy as np
 import pytest
@@ -89,13 +90,8 @@ def frame(table):
 @pytest.fixture(scope="module")
 def cluster():
     """A cluster of two processes; Dask uses it while its client is the current one."""
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit="2GiB"
-        ) as processes,
-        distributed.Client(processes, set_as_default=False) as client,
-    ):
+    pytest.importorskip("distributed")
+    with dask_cluster.cluster(set_as_default=False, memory_limit="2GiB") as client:
         yield client
 
 
@@ -125,7 +121,12 @@ class TestEnsembles:
 
     @pytest.mark.parametrize(
         ("estimator", "aggregate"),
-        [(ReliefF(), "weights"), (ReliefF(), "ranks"), (IRelief(sigma=1.0), "weights"), (LOGO(), "weights")],
+        [
+            (ReliefF(), "weights"),
+            (ReliefF(), "ranks"),
+            (IRelief(sigma=1.0), "weights"),
+            (LOGO(max_iter=3), "weights"),
+        ],
     )
     def test_the_answer_is_that_of_the_table_in_memory(self, table, held, estimator, aggregate):
         ensemble = EnsembleWeighting(estimator, n_estimators=3, aggregate=aggregate, random_state=0)
@@ -203,6 +204,7 @@ class TestErrorControl:
         assert (there.get_support() == here.get_support()).all()
         return here, there
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("metric", ["manhattan", "euclidean", "sqeuclidean"])
     def test_permutations_all_at_once(self, clear, metric):
         # Where features are found there is a second round.

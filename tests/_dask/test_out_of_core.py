@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from out_of_core import fitted
-from registry import long
+from registry import THOROUGH, long
 
 from highrelief import ReliefF
 
@@ -28,7 +28,7 @@ def wide_blocks(n_blocks, n_samples=400, width=2500):
         yield block
 
 
-@pytest.mark.parametrize("estimator", WEIGHTERS[1:])
+@pytest.mark.parametrize("estimator", WEIGHTERS if THOROUGH else WEIGHTERS[:1])
 def test_a_wide_zarr(estimator, tmp_path):
     zarr = pytest.importorskip("zarr")
     # What Zarr's own threads take, up to 60 MB, does not grow with the table.

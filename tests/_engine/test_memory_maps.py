@@ -25,7 +25,7 @@ SHAPES = {"float32": (300, 300_000), "float64": (300, 150_000), "int8": (1200, 3
 ALLOWED = 90.0
 #: All that are worked on as they are in each type; others become float64 as a whole.
 MODELS = {"int8": ["ReliefF()"]}
-FLOAT_MODELS = ["Relief()", "ReliefF()", "IRelief(max_iter=1)", "FisherScore()"]
+FLOAT_MODELS = ["ReliefF()", "IRelief(max_iter=1)", *THOROUGH * ["Relief()", "FisherScore()"]]
 
 FITS = """
 import json, warnings
@@ -103,6 +103,7 @@ def no_room(monkeypatch):
     monkeypatch.setattr(memory, "free_memory", lambda: 1000.0)
 
 
+@pytest.mark.slow
 @in_turn(
     pytest.mark.parametrize(
         "model", [Relief(), ReliefF(), IRelief(max_iter=2, sigma=5.0), FREL(solver="exact")]

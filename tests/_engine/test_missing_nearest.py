@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from oracles import missing_1994 as oracle
 from oracles.frel_2015 import frel_objective
 from oracles.relief_1994 import neighbor_shares
-from registry import pairwise
+from registry import THOROUGH, pairwise
 from scipy.special import stdtrit
 from sklearn.base import clone
 from small_tables import SEARCH_ORDERS, incomplete_table
@@ -288,7 +288,7 @@ class TestNeighbors:
         assert np.all(np.abs(mean) < 4.0 * error)
         assert np.all(error[:2] < 0.01)
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40 if THOROUGH else 15, deadline=None)
     @given(st.integers(0, 10**6), st.floats(0.0, 0.95), st.booleans(), st.booleans())
     def test_any_gaps(self, seed, share, few_levels, empty_row):
         random = np.random.default_rng(seed)
@@ -340,6 +340,6 @@ class TestRealData:
         assert np.isnan(X).sum() == 177
         assert np.all(np.isfinite(ReliefF().fit(X, y).feature_weights_))
         incomplete = np.isnan(X).any(axis=0)
-        some = incomplete | (np.arange(X.shape[1]) < 60)
+        some = (incomplete & (np.cumsum(incomplete) <= 25)) | (np.arange(X.shape[1]) < 25)
         found = ReliefF().fit(X[:, some], y).feature_weights_
         np.testing.assert_allclose(found, oracle.relieff(X[:, some], y, 10, tol=1e-6), atol=2e-6)

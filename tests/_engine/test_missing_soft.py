@@ -18,6 +18,7 @@ from oracles.soft_missing import (
     given_sigma,
     given_soft_margins,
 )
+from registry import THOROUGH
 
 import highrelief._engine.pair_sums
 import highrelief._engine.soft
@@ -285,7 +286,7 @@ class TestLargerTables:
         np.testing.assert_array_equal(not_stored, expected)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25 if THOROUGH else 10, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), rate=st.sampled_from([0.02, 0.3, 0.8]), levels=st.booleans())
 def test_any_gaps(seed, rate, levels):
     random = np.random.default_rng(seed)

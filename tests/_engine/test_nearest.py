@@ -87,7 +87,7 @@ class TestNearestMargins:
         st.sampled_from([None, 3.0]),
         st.booleans(),
     )
-    @settings(max_examples=60 if THOROUGH else 25, deadline=None, suppress_health_check=few_checks)
+    @settings(max_examples=60 if THOROUGH else 15, deadline=None, suppress_health_check=few_checks)
     def test_equal_the_oracle(self, way, table, k, metric, rank_decay, counted):
         X, y = table
         s = np.random.default_rng(0).integers(1, 4, len(X)).astype(float) if counted else None
@@ -157,6 +157,7 @@ class TestNearestMargins:
         np.testing.assert_allclose(ours[1:], expected[1:], atol=1e-6)
         np.testing.assert_allclose(ours[0], expected[0], rtol=1e-6)
 
+    @pytest.mark.slow
     def test_no_matrix_of_all_pairs(self):
         X, y = draw_table(6, 9000, 4, 2, dtype=np.float32)
         rows = local_rows(X, y)
@@ -165,6 +166,7 @@ class TestNearestMargins:
         assert peak < len(X) ** 2  # a quarter of the smallest matrix of distances
 
 
+@pytest.mark.slow
 def test_lists_of_many_classes_stay_small(force):
     X, _ = draw_table(16, 2000, 3, 2)
     y = np.arange(2000) % 200
@@ -361,6 +363,7 @@ class TestQuantizedDistances:
         assert ours.describe()["distances"] == "floats"
         np.testing.assert_allclose(ours.mean(), oracles.relieff(X, y, 10), rtol=1e-9, atol=1e-9)
 
+    @pytest.mark.slow
     def test_distances_stay_below_two_to_the_32(self):
         X = np.zeros((8, 200_000), np.int8)
         X[::2] = 100
@@ -502,7 +505,7 @@ class TestColumns:
 
 class TestTiles:
     @given(st.integers(1, 70), st.integers(0, 3), st.integers(0, 3), st.integers(0, 3), st.integers(0, 10**6))
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=30 if THOROUGH else 15, deadline=None)
     def test_equal_the_sums(self, blocks, n_grid, n_single, n_double, seed):
         rng = np.random.default_rng(seed)
         n = 4 * blocks

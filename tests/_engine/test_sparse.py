@@ -10,7 +10,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from peak_memory import peak_of
-from registry import CLASSIFIERS, EXTRACTORS, FAMILIES, FOR_NUMBERS, in_turn
+from registry import CLASSIFIERS, EXTRACTORS, FAMILIES, FOR_NUMBERS, THOROUGH, in_turn
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -245,7 +245,7 @@ def test_a_weight_of_a_sample_is_a_number_of_copies():
     np.testing.assert_allclose(weighted.feature_weights_, whole.feature_weights_, atol=1e-13)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60 if THOROUGH else 25, deadline=None)
 @given(st.data())
 def test_small_tables_of_any_numbers(data):
     n_samples, n_features = data.draw(st.integers(4, 12)), data.draw(st.integers(1, 6))

@@ -64,7 +64,7 @@ class TestExponential:
 
 class TestLayout:
     @given(tables)
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=30 if THOROUGH else 15, deadline=None)
     def test_rows_by_class_in_whole_blocks(self, table):
         X, y = table
         packed = packed_table(X, y)
@@ -420,7 +420,7 @@ class TestWidth:
 class TestPrecision:
     """What docs/accuracy.md states."""
 
-    @pytest.mark.parametrize(("n", "d"), [(400, 300), (60, 4000)])
+    @pytest.mark.parametrize(("n", "d"), [(150, 300), (60, 4000)])
     def test_float32_weights(self, n, d):
         X, y = draw_table(13, n, d, 2, dtype=np.float32)
         X[:, : d // 10] += 0.3 * y[:, None].astype(np.float32)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracles import coordinate_descent, fista, frel_objective
+from registry import THOROUGH
 from scipy.optimize import check_grad, linprog
 
 from highrelief._solvers.hinge import minimize_in_box
@@ -260,7 +261,7 @@ def test_copies_are_copies(name, penalty):
 
 
 @example("square-exp", "l2", True, 1e-5, 2, 19, 2, 0, 151)  # where projected steps are cut short
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150 if THOROUGH else 60, deadline=None)
 @given(
     name=st.sampled_from(LOSSES),
     penalty=st.sampled_from(["l1", "l2"]),

@@ -267,6 +267,7 @@ def grouped():
     return X[GROUPS] + 1e-3 * rng.normal(size=(60, 6)), y[GROUPS]
 
 
+@pytest.mark.slow
 def test_folds_of_the_path_keep_groups_together(maybe_routed):
     X, y = grouped()
     with warnings.catch_warnings():
@@ -339,6 +340,7 @@ def test_the_names_that_can_be_requested():
     assert "groups" in IM4E().get_metadata_routing().fit.requests
 
 
+@pytest.mark.slow
 def test_a_report_of_batches_and_groups():
     """Halves keep patients together and are fitted by the same method; margins are those within batches."""
     from highrelief import report

@@ -7,7 +7,15 @@ import dask.array as da
 import numpy as np
 import pytest
 from contract import assert_same, same_bits
-from registry import ALL_ENTRIES, EXTRACTORS, continuous_table, discrete_table, in_turn, over_entries
+from registry import (
+    ALL_ENTRIES,
+    EXTRACTORS,
+    THOROUGH,
+    continuous_table,
+    discrete_table,
+    in_turn,
+    over_entries,
+)
 from sklearn.base import clone
 
 from highrelief import LOGO, ReliefF
@@ -42,7 +50,9 @@ def refusal(estimator):
 
 taking_dask = over_entries(takes_dask)
 #: One variant of each way to work, where every way to cut a table is tried.
-plainly_taking_dask = over_entries(lambda entry: takes_dask(entry) and entry.variant in ("", "exact", "auto"))
+plainly_taking_dask = over_entries(
+    lambda entry: takes_dask(entry) and entry.variant in ("", "exact", *THOROUGH * ["auto"])
+)
 
 
 @pytest.fixture(autouse=True)
@@ -76,8 +86,7 @@ def test_most_estimators_of_the_issue_take_dask():
     assert names >= {"Relief", "ReliefF", "IRelief", "LOGO", "IM4E", "FREL"}
 
 
-@ways
-@in_turn(taking_dask, table=[continuous_table, discrete_table])
+@in_turn(taking_dask, table=[continuous_table, discrete_table], way=table_module.PARTITIONS)
 def test_dask_gives_the_weights_of_the_table_in_memory(entry, table, way):
     X, y = table()
     local = entry.make().fit(X, y)
@@ -97,8 +106,7 @@ def test_dask_gives_the_weights_of_the_table_in_memory(entry, table, way):
             np.testing.assert_allclose(getattr(ours, name), getattr(local, name), rtol=1e-6, atol=1e-10)
 
 
-@ways
-@in_turn(plainly_taking_dask, chunks=CHUNKS[1:])
+@in_turn(plainly_taking_dask, chunks=CHUNKS[1:], way=table_module.PARTITIONS)
 def test_chunks_do_not_matter(entry, chunks, way):
     X, y = continuous_table()
     local = entry.make().fit(X, y).feature_weights_

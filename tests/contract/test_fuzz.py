@@ -41,7 +41,7 @@ TINY, HUGE = 5e-324, np.finfo(np.float64).max
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 @settings(
-    max_examples=3 if ONLY_PLAIN else 6,
+    max_examples=3 if ONLY_PLAIN else 4,
     deadline=None,
     derandomize=True,
     database=None,

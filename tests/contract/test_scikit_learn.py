@@ -1,5 +1,6 @@
 """The weighters among scikit-learn's own tools."""
 
+import functools
 import importlib.util
 import pickle
 import warnings
@@ -52,15 +53,23 @@ ONE_IN = 1 if THOROUGH else 5
 
 def checks_of(estimators, one_in=1):
     """scikit-learn's checks of estimators by their names: all, or of each estimator some, in turn."""
-    return pytest.mark.parametrize(
-        ("estimator", "check"),
-        [
-            pytest.param(*pair, id=f"{name}-{pair[1].func.__name__}")
-            for turn, (name, estimator) in enumerate(estimators)
-            for place, pair in enumerate(estimator_checks_generator(estimator))
-            if (turn + place) % one_in == 0
-        ],
-    )
+    return [
+        pytest.param(*pair, id=f"{name}-{pair[1].func.__name__}")
+        for turn, (name, estimator) in enumerate(estimators)
+        for place, pair in enumerate(estimator_checks_generator(estimator))
+        if (turn + place) % one_in == 0
+    ]
+
+
+def shared_checks_of(estimators):
+    """All checks of every class: its instances, with other parameters, have some of them each."""
+    alike = {}
+    for name, estimator in estimators:
+        alike.setdefault(type(estimator), []).append((name, estimator))
+    return [check for each in alike.values() for check in checks_of(each, 1 if THOROUGH else len(each))]
+
+
+over_checks = functools.partial(pytest.mark.parametrize, ("estimator", "check"))
 
 
 def judge(estimator, check):
@@ -69,18 +78,20 @@ def judge(estimator, check):
     check(estimator)
 
 
-@checks_of([(str(entry), entry.make()) for entry in ENTRIES if entry.plain])
+@over_checks(shared_checks_of((str(entry), entry.make()) for entry in ENTRIES if entry.plain))
 def test_checks_of_scikit_learn(estimator, check):
     judge(estimator, check)
 
 
 @pytest.mark.slow
-@checks_of([(str(entry), entry.make()) for entry in ENTRIES if not entry.plain], ONE_IN)
+@over_checks(checks_of([(str(entry), entry.make()) for entry in ENTRIES if not entry.plain], ONE_IN))
 def test_checks_of_scikit_learn_on_variants(estimator, check):
     judge(estimator, check)
 
 
-@checks_of([(type(each).__name__, each) for each in (*CLASSIFIERS, *FOR_NUMBERS, *EXTRACTORS)])
+@over_checks(
+    shared_checks_of((type(each).__name__, each) for each in (*CLASSIFIERS, *FOR_NUMBERS, *EXTRACTORS))
+)
 def test_checks_of_scikit_learn_on_others(estimator, check):
     check(estimator)
 

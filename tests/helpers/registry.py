@@ -508,17 +508,18 @@ ENTRIES = [entry for entry in ALL_ENTRIES if entry.plain or not (ONLY_PLAIN or e
 over_extractors = pytest.mark.parametrize("extractor", EXTRACTORS, ids=str)
 
 #: Of the variants that are not plain, a test meets one in so many.
-SHARE = 1 if THOROUGH else 8
+SHARE = 1 if THOROUGH else 16
 #: Fewer entries than this are all met.
 FEW = 12
 
 
 @dataclass(frozen=True)
 class Over:
-    """Parametrize a test over entries: the plain ones, and others in turn, other ones in another test.
+    """Parametrize a test over entries: plain ones of every estimator, and variants in turn.
 
-    Every property is tried on every estimator, and many on every variant; with ``HIGHRELIEF_THOROUGH`` all on
-    all.
+    Of an estimator that is wrapped around several weighters, a test meets one. Another test meets other
+    variants and another wrapped weighter. Every property is tried on every estimator, and many on every
+    variant; with ``HIGHRELIEF_THOROUGH`` all on all.
     """
 
     entries: list[Entry]
@@ -533,8 +534,16 @@ class Over:
             return self.entries
         first = zlib.crc32(test.__name__.encode())
         return [
-            entry for place, entry in enumerate(self.entries) if entry.plain or (first + place) % SHARE == 0
+            entry
+            for place, entry in enumerate(self.entries)
+            if (self._in_turn(entry, first) if entry.plain else (first + place) % SHARE == 0)
         ]
+
+    def _in_turn(self, entry: Entry, turn: int) -> bool:
+        """Whether a plain entry is the one of its estimator whose turn it is."""
+        estimator = entry.family.estimator
+        siblings = [each for each in self.entries if each.plain and each.family.estimator is estimator]
+        return THOROUGH or siblings[turn % len(siblings)] is entry
 
 
 def over_entries(wanted: Any) -> Over:

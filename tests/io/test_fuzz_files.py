@@ -39,13 +39,13 @@ def test_what_is_whole_is_read(ending):
     assert sorted(set(table.y)) == ["other", "same"]
 
 
-@settings(few, max_examples=200)
+@settings(few, max_examples=200 if THOROUGH else 80)
 @given(broken_files(), roles, dialects, st.sampled_from([False, False, False, True]), rules)
 def test_a_table_or_one_sentence(file, roles, dialect, transpose, rule):
     table_or_sentence(*file, roles, dialect, transpose=transpose, rule=rule)
 
 
-@settings(few, max_examples=100)
+@settings(few, max_examples=100 if THOROUGH else 40)
 @given(st.data())
 def test_an_h5ad_whose_parts_do_not_fit(data):
     pytest.importorskip("h5py", reason="no wheels for Python 3.15 yet")

@@ -195,6 +195,7 @@ class TestText:
         with pytest.raises(TableError, match="encoding='klingon'"):
             read(write(PLAIN), encoding="klingon")
 
+    @pytest.mark.slow
     def test_text_that_fills_the_memory_when_it_is_decompressed(self, write, monkeypatch):
         path = write(gzip.compress(b"class,a\n" + bytes(2**28), 1), "table.csv.gz")
         monkeypatch.setattr(memory, "free_memory", lambda: 2.0**27)
@@ -244,6 +245,7 @@ class TestOtherFiles:
             read(path)
         assert capfd.readouterr().err == ""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.csv"])
     @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs the address space of a process")
     def test_polars_does_not_abort_without_memory(self, tmp_path, name):

@@ -71,6 +71,7 @@ def test_a_tie_by_hand():
 # The oracles themselves
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["binary", "three", "wide"])
 def test_oracles_equal_the_reference(golden_folder, name):
     with np.load(golden_folder / f"{name}.npz") as file:

@@ -15,6 +15,9 @@ from highrelief._solvers.losses import HingeLoss, LogLoss, SquareLoss
 from highrelief._solvers.minimizers import minimize_l1, minimize_l2, sparse_logistic
 from highrelief.stability import stability_score
 
+# What the papers prove: the tests of the estimators themselves are quick.
+pytestmark = pytest.mark.slow
+
 
 def fixed_rows(n=30, d=8, seed=0):
     """z_i = |x − NM| − |x − NH| and Δ_i of a table; they stay as they are when a sample leaves."""
@@ -119,7 +122,6 @@ def hub_table(m):
     return X, np.r_[1, np.zeros(m), np.ones(m)].astype(int)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("m", "factor"), [(20, 1.8), (40, 3.4), (80, 6.5), (160, 12.5)])
 def test_a_hub_breaks_theorem_1_where_neighbors_are_found_again(m, factor):
     """The more samples it is the nearest miss of, the more: by any factor."""

@@ -122,7 +122,7 @@ def test_scores_after_every_sweep_are_those_of_a_full_recomputation(seed, n_samp
 
 @pytest.mark.slow
 @cases
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40 if THOROUGH else 20, deadline=None)
 def test_sets_are_those_of_the_oracle(seed, n_samples, n_features, n_levels):
     """Where ties abound too: a growth by rounding is none."""
     X, y = tables_of(seed, n_samples, n_features, n_levels)
@@ -135,7 +135,7 @@ def test_sets_are_those_of_the_oracle(seed, n_samples, n_features, n_levels):
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30 if THOROUGH else 15, deadline=None)
 def test_what_comes_and_goes_leaves_no_trace(seed):
     """Features of very different sizes go in and out: squared distances are the exact sum, rounded once."""
     rng = np.random.default_rng(seed)

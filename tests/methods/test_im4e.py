@@ -75,6 +75,7 @@ def test_stops_when_the_cost_stands_still(waves):
     np.testing.assert_array_equal(looser.cost_, model.cost_[: looser.n_iter_])
 
 
+@pytest.mark.slow
 def test_rounding_in_single_precision_is_no_change():
     X, y, _ = make_waveform(1500, n_irrelevant=4, random_state=0)
     single, double = (IM4E(sigma=0.2).fit(X.astype(dtype), y) for dtype in (np.float32, np.float64))
@@ -521,6 +522,7 @@ def test_no_fold_to_choose_by(waves, cv):
     assert model.sigma_ == 1.0
 
 
+@pytest.mark.slow
 @any_end
 def test_what_a_path_leaves_is_forgotten(waves):
     model = IM4E(sigma="path", cv=2).fit(*waves)

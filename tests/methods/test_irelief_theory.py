@@ -15,6 +15,9 @@ from highrelief import IRelief, OnlineIRelief, Relief, ReliefF
 from highrelief._solvers.fixed_point import unit_positive_part
 from highrelief.datasets import add_irrelevant_features, flip_labels, make_ringnorm, make_waveform
 
+# What the papers prove: the tests of the estimators themselves are quick.
+pytestmark = pytest.mark.slow
+
 margins = arrays(np.float64, st.integers(2, 8), elements=st.floats(-1.0, 1.0)).filter(
     lambda z: z.max() > 1e-3
 )
@@ -88,7 +91,6 @@ class TestConvergence:
         from_corner = IRelief(sigma=sigma, tol=1e-10, init=corner).fit(X, y)
         np.testing.assert_allclose(from_corner.feature_weights_, limit, atol=1e-8)
 
-    @pytest.mark.slow
     def test_the_limit_is_a_fixed_point_of_the_oracle(self, waveform):
         X, y = waveform
         w = IRelief(sigma=0.5, tol=1e-12).fit(X, y).feature_weights_
@@ -246,9 +248,8 @@ class TestOutliers:
         """Section 3.1: γ finds samples whose label does not fit their neighbors."""
         X, y, _ = make_ringnorm(300, n_irrelevant=10, random_state=0)
         noisy, flipped = flip_labels(y, 0.1, random_state=0)
-        suspicion = IRelief(sigma=0.5).fit(X, noisy).outlier_proba_
-        clean = oracles.soft_margin_rows(
-            oracles.scale_range(X), noisy, IRelief(sigma=0.5).fit(X, noisy).feature_weights_, 0.5
-        )[1]
+        fitted = IRelief(sigma=0.5).fit(X, noisy)
+        suspicion = fitted.outlier_proba_
+        clean = oracles.soft_margin_rows(oracles.scale_range(X), noisy, fitted.feature_weights_, 0.5)[1]
         np.testing.assert_allclose(suspicion, 1.0 - clean, atol=1e-9)
         assert np.median(suspicion[flipped]) > 0.5 > np.median(suspicion[~flipped])

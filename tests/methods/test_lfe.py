@@ -156,6 +156,7 @@ def test_products_with_the_matrix_need_no_matrix():
     assert (L != L.T).nnz == 0
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), k=st.integers(1, 4), rank=st.integers(1, 6))
 def test_no_other_metric_has_larger_margins(seed, k, rank):

@@ -8,7 +8,7 @@ import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from registry import continuous_table, discrete_table
+from registry import THOROUGH, continuous_table, discrete_table
 from sklearn.exceptions import ConvergenceWarning
 from small_tables import packed_table
 
@@ -100,7 +100,7 @@ def neighborhoods(draw):
 
 
 @given(neighborhoods())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400 if THOROUGH else 150, deadline=None)
 def test_mixtures_meet_the_conditions_of_a_minimum(neighborhood):
     x, H, w, lam, u = neighborhood
     alpha = mixture(x, H, w, lam, u)

@@ -158,6 +158,7 @@ class TestReservoir:
         np.testing.assert_array_equal(np.concatenate([first, second]), np.arange(10))
         np.testing.assert_array_equal(reservoir.codes, [0] * 4 + [1] * 6)
 
+    @pytest.mark.slow
     def test_every_sample_has_the_same_chance(self):
         counts = np.zeros(40)
         for seed in range(600):

@@ -50,6 +50,7 @@ print(json.dumps([max(seen[:20]), max(seen[20:])]))
     assert after < before + 4.0
 
 
+@pytest.mark.slow
 def test_near_the_batch_answer():
     stream = OnlineIRelief(buffer_size=500, random_state=0)
     for number in range(40):

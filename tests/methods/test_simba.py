@@ -109,7 +109,7 @@ def test_every_length_of_rows_and_columns(n_features, n_samples):
 
 @pytest.mark.filterwarnings("ignore:Simba made no step")
 @given(st.integers(0, 10**6), st.integers(4, 14), st.integers(1, 4), st.integers(2, 3), st.integers(2, 9))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80 if THOROUGH else 30, deadline=None)
 def test_tables_of_whole_numbers(seed, n_samples, n_features, n_classes, n_levels):
     """Ties, duplicates, classes of one sample."""
     rng = np.random.default_rng(seed)

@@ -230,6 +230,7 @@ def test_memory_and_threads_do_not_change_a_bit(method, neighbors, shape):
     assert again.feature_weights_.tobytes() == fitted.feature_weights_.tobytes()
 
 
+@pytest.mark.slow
 def test_a_wide_table_of_categories():
     """It is worked on by blocks of columns, to the same weights."""
     rng = np.random.default_rng(0)

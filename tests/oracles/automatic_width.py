@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from .irelief_2007 import irelief_nu, irelief_step, softmax
-from .shared import copies_seen_from, distances, weights_of
+from .shared import copies_seen_from, distances, remembered, weights_of
 
 
 def mean_entropy(X, w, sigma, s=None, reach=None):
@@ -44,6 +44,7 @@ def _wanted_entropy(share, s, reach):
     return total / counted
 
 
+@remembered
 def sigma_for_perplexity(X, w, share=0.5, s=None, reach=None):
     """The sigma with mean_n H_n(sigma) = log(max(2, share * (N - 1))).
 
@@ -78,6 +79,7 @@ def sigma_for_perplexity(X, w, share=0.5, s=None, reach=None):
     return float(np.exp(brentq(excess, low, high, xtol=1e-13, rtol=1e-14)))
 
 
+@remembered
 def irelief_auto_path(
     X, y, share=0.5, n_iter=10, margin="nearest", outliers=True, s=None, reach=None, factors=1.0
 ):
@@ -127,6 +129,7 @@ def joined_weights(w, nu):
     return both / np.sqrt(np.sum(both**2))
 
 
+@remembered
 def irelief_parameter_free(X, y, margin="prior", outliers=False, s=None, reach=None, factors=1.0):
     """Ten averaged steps at a perplexity of 0.5, joined with nu at equal weights and 0.7."""
     equal = np.ones(np.shape(X)[1])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .relief_1994 import mean_difference, neighbor_shares
-from .shared import copies_seen_from, distances, weights_of
+from .shared import copies_seen_from, distances, remembered, weights_of
 
 
 def margin_loss(name, E, Ebar, delta, gamma=1.0):
@@ -29,6 +29,7 @@ def frel_objective(w, H, M, delta, loss, penalty, alpha, s=None):
     return total / s.sum() + alpha * penalty
 
 
+@remembered
 def hits_and_misses(X, y, s=None, tol=1e-12, reach=None):
     """(H, M, delta, counts): |x - NH(x)|, |x - NM(x)| and ||NM(x) - NH(x)||_1 of every sample.
 

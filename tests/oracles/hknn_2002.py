@@ -3,7 +3,7 @@
 import numpy as np
 
 from .relief_1994 import neighbor_shares
-from .shared import distance, weights_of
+from .shared import distance, remembered, weights_of
 
 
 def hknn_ridge_distance(x, neighbors, lam):
@@ -30,6 +30,7 @@ def hknn_shared_distance(x, neighbors, u, lam):
     return float(np.linalg.norm(r - V @ a))
 
 
+@remembered
 def hknn_distances(Q, X, y, k, lam, s=None):
     """Distance of every row of Q from the local hyperplane of every class, in sorted order; lam > 0.
 

@@ -3,9 +3,10 @@
 import numpy as np
 
 from .irelief_2007 import softmax
-from .shared import copies_seen_from, distance, distances, weights_of
+from .shared import copies_seen_from, distance, distances, remembered, weights_of
 
 
+@remembered
 def im4e_probabilities(X, y, w, sigma, s=None, reach=None):
     """(alpha, beta), both (n, n): eqs. 5 and 6, the softmax over hits and over misses of each row.
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .shared import class_priors, copies_seen_from, distance, weights_of
+from .shared import class_priors, copies_seen_from, distance, remembered, weights_of
 
 
 def softmax(d, copies, sigma):
@@ -64,6 +64,7 @@ def soft_margin_row(x, label, R, labels, copies, w, sigma, margin, priors):
     return mbar - hbar, float(gamma)
 
 
+@remembered
 def soft_margin_rows(X, y, w, sigma, margin="nearest", s=None, reach=None, factors=1.0):
     """(Z, gamma): rows mbar_n - hbar_n without gamma, (n, d), and gamma_n, (n,); eqs. 8 to 11.
 

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from .relief_1994 import neighbor_shares
-from .shared import copies_seen_from, distances, weights_of
+from .shared import copies_seen_from, distances, remembered, weights_of
 
 
 def nearest_mixture(x, H, w, lam, u=None):
@@ -36,6 +36,7 @@ def distance_to_hyperplane(X, n, candidates, d, k, w, lam, tol):
     return np.abs(X[n] - a @ X[near])
 
 
+@remembered
 def lhr_rows(X, y, w, k, lam, s=None, tol=1e-12):
     """z_n = |x_n - H_miss a| - |x_n - H_hit b|, (n, d), under the weights w; misses pooled."""
     X, y = np.asarray(X, dtype=float), np.asarray(y)

@@ -5,9 +5,10 @@ from scipy.special import expit
 
 from .automatic_width import sigma_for_perplexity
 from .irelief_2007 import soft_margin_rows
-from .shared import weights_of
+from .shared import remembered, weights_of
 
 
+@remembered
 def logistic_l1(Z, alpha, s=None, tol=1e-13, max_sweeps=100_000):
     """argmin over w >= 0 of sum_n s_n log(1 + exp(-w.z_n)) + alpha sum_j w_j.
 
@@ -59,6 +60,7 @@ def logo(X, y, sigma, alpha, n_iter=1, w0=None, s=None, reach=None, factors=1.0)
     return iterates
 
 
+@remembered
 def logo_auto(X, y, share=0.5, n_iter=10, s=None):
     """The averaged iteration of AUTO: sigma from the entropy, lambda = 0.2 lambda_max, unit solutions."""
     w = np.ones(np.shape(X)[1])

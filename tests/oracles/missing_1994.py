@@ -3,7 +3,7 @@
 import numpy as np
 
 from .relief_1994 import average_rows, neighbor_shares
-from .shared import class_priors, copies_seen_from, weights_of
+from .shared import class_priors, copies_seen_from, remembered, weights_of
 
 
 def scale_observed(X):
@@ -17,6 +17,7 @@ def scale_observed(X):
     return X
 
 
+@remembered
 def expected_differences(X, copies=None, power=1, categorical=(), classes=None, reach=None):
     """E|x_a - x_b|^power of all pairs and features, (n, n, n_features); NaN is a missing value.
 
@@ -109,6 +110,7 @@ def expected_distances(X, metric, copies=None, categorical=(), classes=None, rea
     return np.sqrt(squares.sum(axis=2)), expected_differences(X, copies, 1, categorical, classes, reach)
 
 
+@remembered
 def relieff_rows(D, E, y, k, rank_decay=None, s=None, pooled=False, tol=1e-12):
     """z_n of ReliefF (or, pooled and with k = 1, of Relief) from distances and differences, (n, d)."""
     y = np.asarray(y)
@@ -131,6 +133,7 @@ def relieff_rows(D, E, y, k, rank_decay=None, s=None, pooled=False, tol=1e-12):
     return rows
 
 
+@remembered
 def relieff(X, y, k, metric="manhattan", rank_decay=None, s=None, categorical=(), pooled=False, tol=1e-12):
     """ReliefF of a table with missing values: the mean of `relieff_rows`. Numeric features are scaled."""
     numeric = [j for j in range(X.shape[1]) if j not in categorical]

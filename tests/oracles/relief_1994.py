@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .shared import class_priors, copies_seen_from, difference, distances, weights_of
+from .shared import class_priors, copies_seen_from, difference, distances, remembered, weights_of
 
 
 def neighbor_shares(d, weights, k, rank_decay=None, tol=1e-12):
@@ -125,6 +125,7 @@ def average_rows(rows, s, anchors):
     return total / weight
 
 
+@remembered
 def relief_rows(X, y, metric="manhattan", s=None, tol=1e-12, reach=None):
     """z_n = |x_n - NM(x_n)| - |x_n - NH(x_n)|, (n, d); line 6 of Fig. 1.
 
@@ -159,6 +160,7 @@ def relief(X, y, metric="manhattan", s=None, anchors=None, tol=1e-12, reach=None
     return average_rows(relief_rows(X, y, metric, s, tol, reach), factors * weights_of(X, s), anchors)
 
 
+@remembered
 def relieff_rows(X, y, k, metric="manhattan", rank_decay=None, s=None, tol=1e-12, reach=None, factors=1.0):
     """z_n of ReliefF, (n, d); eq. 19 with the factor of Kononenko 1994.
 

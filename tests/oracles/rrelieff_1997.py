@@ -4,9 +4,10 @@ import numpy as np
 
 from .missing_1994 import expected_distances
 from .relief_1994 import neighbor_shares
-from .shared import copies_seen_from, weights_of
+from .shared import copies_seen_from, remembered, weights_of
 
 
+@remembered
 def rrelieff(
     X,
     y,

@@ -9,7 +9,7 @@ from .automatic_width import _mean_entropy
 from .im4e_2015 import im4e_entropies
 from .irelief_2007 import positive_part_normalized, softmax
 from .logo_2010 import logistic_l1
-from .shared import class_priors, copies_seen_from, weights_of
+from .shared import class_priors, copies_seen_from, remembered, weights_of
 
 
 def differences_to_fitted(Q, X, copies=None):
@@ -33,6 +33,7 @@ def differences_to_fitted(Q, X, copies=None):
     return E
 
 
+@remembered
 def given_soft_margins(E, y, w, sigma, margin="nearest", s=None):
     """(Z, gamma) of :func:`soft_margin_rows`, eqs. 8 to 11 of Sun 2007, with |x_n - x_i| = E[n, i]."""
     y, s = np.asarray(y), weights_of(E, s)
@@ -58,6 +59,7 @@ def given_soft_margins(E, y, w, sigma, margin="nearest", s=None):
     return Z, gamma
 
 
+@remembered
 def given_sigma(E, w, share=0.5, s=None):
     """The sigma of :func:`sigma_for_perplexity`, by halving."""
     D, s = E @ w, weights_of(E, s)
@@ -88,6 +90,7 @@ def given_irelief(E, y, sigma, margin="nearest", outliers=True, n_iter=1, s=None
     return w
 
 
+@remembered
 def given_irelief_auto(E, y, share=0.5, margin="nearest", outliers=True, n_iter=10, s=None):
     """The averaged iteration, at unit norm."""
     w = np.full(E.shape[2], 1.0 / E.shape[2])
@@ -97,6 +100,7 @@ def given_irelief_auto(E, y, share=0.5, margin="nearest", outliers=True, n_iter=
     return w / np.sqrt(np.sum(w**2))
 
 
+@remembered
 def given_logo(E, y, sigma, alpha, n_iter, s=None):
     """The fixed-point iteration of :func:`logo`: its w after so many iterations from 1."""
     w = np.ones(E.shape[2])
@@ -105,6 +109,7 @@ def given_logo(E, y, sigma, alpha, n_iter, s=None):
     return w
 
 
+@remembered
 def given_logo_auto(E, y, share=0.5, n_iter=10, s=None):
     """The averaged iteration of :func:`logo_auto`."""
     w, copies = np.ones(E.shape[2]), weights_of(E, s)
@@ -115,6 +120,7 @@ def given_logo_auto(E, y, share=0.5, n_iter=10, s=None):
     return w / np.sqrt(np.sum(w**2))
 
 
+@remembered
 def given_im4e(E, y, sigma, n_iter, s=None):
     """Algorithm 1 of Bei and Hong: list of (w_t, cost_t, sum of E_hit, sum of E_miss), lambda = N."""
     y, s = np.asarray(y), weights_of(E, s)

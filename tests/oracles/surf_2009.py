@@ -4,7 +4,7 @@ Urbanowicz et al. 2018)."""
 import numpy as np
 
 from .missing_1994 import expected_differences
-from .shared import class_priors, copies_seen_from, weights_of
+from .shared import class_priors, copies_seen_from, remembered, weights_of
 
 TOL = 1e-12
 
@@ -54,6 +54,7 @@ def margin_among(differences, y, n, copies, chosen, priors):
     return margin, has
 
 
+@remembered
 def surf_family(X, y, method, s=None, tol=TOL, categorical=(), reach=None, factors=1.0, extended=False):
     """Weights by "surf", "surf*", "multisurf" or "multisurf*"; NaN in X is a missing value.
 

@@ -258,6 +258,7 @@ def test_only_a_whole_run_replaces_the_stored_one():
     assert not command._complete(command.arguments(["--parts", "limit"]))
 
 
+@pytest.mark.slow
 def test_peak_memory_is_seen():
     before = memory.settle()
     held = np.ones(2**24)  # 128 MiB

@@ -38,6 +38,9 @@ from oracles import (
     soft_margin_rows,
 )
 
+# They change when an oracle does, not with the package.
+pytestmark = pytest.mark.slow
+
 METRICS = ["manhattan", "euclidean", "sqeuclidean"]
 MARGINS = ["nearest", "prior"]
 SETS = ["binary", "three", "wide"]

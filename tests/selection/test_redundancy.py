@@ -321,6 +321,7 @@ def test_a_selector_without_weights_is_refused():
         RedundancyFilter(SelectKBest(k=3)).fit(X, y)
 
 
+@pytest.mark.slow
 def test_a_grid_search_over_the_threshold():
     X, y = related(80, 12)
     search = GridSearchCV(

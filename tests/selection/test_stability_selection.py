@@ -143,6 +143,7 @@ def test_features_that_count_are_kept(mains):
     assert decision.pvalues is None
 
 
+@pytest.mark.slow
 def test_fdr_keeps_what_fwer_keeps(mains):
     X, y = mains
     by = {

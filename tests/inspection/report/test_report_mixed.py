@@ -147,6 +147,7 @@ class TestCategories:
         assert (shown.feature, shown.levels) == ("town", towns.tolist())
         assert found.samples.margins == pytest.approx(expected.samples.margins)
 
+    @pytest.mark.slow
     def test_inside_another_estimator(self):
         X, y = mixed_table()
         estimator = EnsembleWeighting(ReliefF(categorical_features=[0, 1]), n_estimators=3, random_state=0)
