@@ -7,7 +7,7 @@ from scipy.stats import binomtest
 
 from highrelief import HighRelief, HighReliefRegressor, PairScan, RReliefF
 from highrelief.datasets import make_epistasis, make_xor
-from highrelief.methods.high_relief import _tail_evidence
+from highrelief.methods.high_relief import tail_evidence
 
 
 def genotypes(seed, n_samples, n_features):
@@ -190,19 +190,19 @@ class TestTailEvidence:
 
     def test_counts_within_the_sample(self):
         null = np.arange(100.0)
-        p = np.exp(-_tail_evidence(np.array([-1.0, 50.0, 70.0]), null))
+        p = np.exp(-tail_evidence(np.array([-1.0, 50.0, 70.0]), null))
         np.testing.assert_allclose(p, [1.0, 51 / 101, 31 / 101])
 
     def test_is_exact_for_an_exponential_distribution(self):
         null = -np.log(1.0 - (np.arange(20_000) + 0.5) / 20_000)
         values = np.array([2.0, 5.0, 12.0])
-        np.testing.assert_allclose(_tail_evidence(values, null), values, rtol=0.01)
-        np.testing.assert_allclose(_tail_evidence(values, 2.0 * null, prior=0.0), values / 2.0, rtol=0.01)
+        np.testing.assert_allclose(tail_evidence(values, null), values, rtol=0.01)
+        np.testing.assert_allclose(tail_evidence(values, 2.0 * null, prior=0.0), values / 2.0, rtol=0.01)
 
     def test_a_prior_pulls_the_rate_toward_1(self):
         null = -0.5 * np.log(1.0 - (np.arange(100) + 0.5) / 100)
         none, some, much = (
-            _tail_evidence(np.array([9.0]), null, prior=prior)[0] for prior in (0.0, 20.0, 1e6)
+            tail_evidence(np.array([9.0]), null, prior=prior)[0] for prior in (0.0, 20.0, 1e6)
         )
         assert none > some > much
         start = np.sort(null)[-21]
@@ -211,8 +211,8 @@ class TestTailEvidence:
     def test_a_maximum_over_more_partners_is_less_evidence(self):
         null = -np.log(1.0 - (np.arange(2000) + 0.5) / 2000)
         values = np.array([0.1, 1.0, 6.0, 50.0])
-        p = np.exp(-_tail_evidence(values, null))
-        of_more = np.exp(-_tail_evidence(values, null, n_times=5.0))
+        p = np.exp(-tail_evidence(values, null))
+        of_more = np.exp(-tail_evidence(values, null, n_times=5.0))
         np.testing.assert_allclose(of_more, -np.expm1(5.0 * np.log1p(-p)), rtol=1e-9)
 
 
