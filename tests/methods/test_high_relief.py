@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from scipy.stats import binomtest
 
 from highrelief import HighRelief, HighReliefRegressor, PairScan, RReliefF
@@ -183,6 +184,41 @@ class TestWork:
         X, y, _ = make_epistasis(300, n_irrelevant=60, random_state=3)
         some, all_ = (HighRelief(max_work=w, random_state=0).fit(X, y) for w in (1e4, 1e9))
         assert (some.evidence_[:, 1:3] <= all_.evidence_[:, 1:3] + 1e-12).all()
+
+
+class TestExtremes:
+    """Few samples, and few or many features."""
+
+    @pytest.mark.parametrize("method", [HighRelief, HighReliefRegressor])
+    @pytest.mark.parametrize("n_features", [1, 2, 5000])
+    def test_ten_samples(self, method, n_features):
+        random = np.random.default_rng(0)
+        for X in (random.normal(size=(10, n_features)), genotypes(0, 10, n_features)):
+            X[0], X[1] = 0, 2  # not constant
+            model = method(random_state=0).fit(X, np.arange(10) % 2)
+            assert np.isfinite(model.evidence_).all()
+            assert model.execution_["n_local"] == 10
+
+
+class TestRefuses:
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
+
+    def test_continuous_targets(self):
+        with pytest.raises(ValueError, match="use HighReliefRegressor"):
+            HighRelief().fit(self.X, self.X[:, 0])
+
+    def test_several_targets(self):
+        with pytest.raises(ValueError, match="1d array"):
+            HighRelief().fit(self.X, self.X[:, :2] > 0.0)
+
+    def test_sparse_tables(self):
+        with pytest.raises(TypeError, match="dense data is required"):
+            HighRelief().fit(sparse.csr_matrix(self.X), self.y)
+
+    def test_dask_tables(self):
+        array = pytest.importorskip("dask.array").from_array(self.X)
+        with pytest.raises(TypeError, match="in memory; ReliefF, IRelief and IterativeElimination take them"):
+            HighRelief().fit(array, self.y)
 
 
 class TestTailEvidence:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from oracles import pair_scan as oracle
-from scipy.stats import kstest, norm
+from scipy.stats import binomtest, kstest, norm
 
 from highrelief import PairScan
 from highrelief.datasets import make_xor
@@ -133,6 +133,21 @@ class TestLevels:
         model = PairScan(n_bins=3).fit(X, y)
         assert model.feature_weights_[2] == 0.0
         assert model.best_partner_[2] == -1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["numbers", "genotypes"])
+def test_noise_seldom_exceeds_the_threshold(kind):
+    """At most 5 %; a binomial test fails by chance once in 10,000 times."""
+    n_above, n_tables = 0, 60
+    for seed in range(n_tables):
+        random = np.random.default_rng(seed)
+        X = random.normal(size=(100, 20))
+        if kind == "genotypes":
+            X = random.binomial(2, random.uniform(0.1, 0.5, 20), (100, 20)).astype(np.int8)
+        model = PairScan().fit(X, random.integers(0, 2, 100))
+        n_above += model.feature_weights_.max() > model.threshold_
+    assert binomtest(n_above, n_tables, 0.05, alternative="greater").pvalue > 1e-4
 
 
 class TestInvariance:

@@ -16,7 +16,7 @@ from ..base.categorical import CategoricalFeaturesMixin
 from ..base.progress import watched, with_callbacks
 from ..base.selector import best_first
 from ..base.training_data import TrainingData
-from ..base.validation import FLOAT_TYPES
+from ..base.validation import FLOAT_TYPES, type_of_target
 from ..base.weighter import FeatureWeighter
 from .pair_scan import Levels, levels_of, n_steps, scan_pairs, single_statistics
 from .relief import ReliefF
@@ -168,7 +168,9 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
 
     Notes
     -----
-    ``fit`` does not support sample weights, which the counts of a scan do not have.
+    ``fit`` does not support sample weights, which the counts of a scan do not have; :class:`IRelief` and
+    :class:`ReliefF` do. Nor does it support groups: samples count as independent. Average those of one group,
+    such as a patient, or use :class:`ErrorControlledSelector`, which permutes whole groups.
 
     References
     ----------
@@ -194,6 +196,7 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
     _order_dependent = True
     _types = (*FLOAT_TYPES, np.int8, np.uint8, np.bool_)
     _finds_levels = True
+    _refuses_dask = "it works on tables in memory; ReliefF, IRelief and IterativeElimination take them."
 
     _constraints = constraints(level=number(above=0.0, below=1.0), max_work=optional(number(above=0.0)))
     # The method of the elimination.
@@ -266,6 +269,14 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
             "complete": search.n_scanned == len(table.is_level) and search.rows.size == data.n_samples,
         }
         return self._set_results(found)
+
+    def _validate_target(self, y: NDArray[Any]) -> NDArray[Any]:
+        if y.dtype.kind == "f" and type_of_target(y) == "continuous":
+            raise ValueError(
+                f"Unknown label type: continuous. {type(self).__name__} needs classes in y; for a continuous"
+                " target use HighReliefRegressor."
+            )
+        return super()._validate_target(y)
 
     def _targets(self, data: TrainingData) -> tuple[NDArray[np.int64], NDArray[Any]]:
         """Return the classes 0, 1, … of the scans, and the target of the elimination."""
@@ -384,7 +395,9 @@ class HighReliefRegressor(ContinuousTargetMixin, HighRelief):
 
     Notes
     -----
-    ``fit`` does not support sample weights, which the counts of a scan do not have.
+    ``fit`` does not support sample weights, which the counts of a scan do not have; :class:`RReliefF`
+    does. Nor does it support groups: samples count as independent. Average those of one group,
+    such as a patient, or use :class:`ErrorControlledSelector`, which permutes whole groups.
 
     References
     ----------
@@ -679,7 +692,9 @@ class _Search:
     def _weights(
         self, X: NDArray[Any], target: NDArray[Any], features: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the weights of the local method."""
+        """Return the weights of the local method, 0 if all samples of the elimination are of one class."""
+        if (target == target[0]).all():
+            return np.zeros(features.size)
         is_level = self.table.is_level[features]
         model = self.local_method(
             categorical_features=is_level,
