@@ -13,10 +13,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 from playwright.sync_api import Browser, sync_playwright
 from sklearn.datasets import load_breast_cancer
 
 import highrelief
+from highrelief.datasets import make_epistasis
 from highrelief.inspection.comparison import compare
 
 HERE = Path(__file__).parent / "pictures"
@@ -50,11 +53,11 @@ def main() -> None:
 
 
 def run_command(folder: Path) -> None:
-    """Run the command of README.md on a table: the report in ``folder/command``."""
-    data = load_breast_cancer(as_frame=True)
-    table = data.data.assign(diagnosis=data.target_names[data.target])
-    table.to_csv(folder / "biopsies.csv", index=False)
-    command = ["highrelief", "rank", "biopsies.csv", "--target", "diagnosis", "--out", "command"]
+    """Run the command of README.md on genotypes with one interacting pair; report in ``folder/command``."""
+    X, y, _ = make_epistasis(800, n_irrelevant=98, shuffle_features=True, random_state=1)
+    table = pd.DataFrame(X, columns=[f"snp{j:03}" for j in range(X.shape[1])])
+    table.assign(disease=np.where(y == 1, "case", "control")).to_csv(folder / "genotypes.csv", index=False)
+    command = ["highrelief", "rank", "genotypes.csv", "--target", "disease", "--out", "command"]
     subprocess.run([sys.executable, "-m", *command], cwd=folder, check=True)
 
 

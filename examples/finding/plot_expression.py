@@ -34,7 +34,7 @@ print(expression.shape, (cell_type == "CD56+ NK").sum(), "NK cells")
 # -------------------------
 #
 # ``HighRelief`` recommends the genes whose association with the cell type chance does not explain: the
-# probability of recommending any irrelevant gene is at most 5 %.
+# probability of recommending any irrelevant gene is at most 10 % (``level=0.1``).
 
 selector = HighRelief(random_state=0).fit(expression, cell_type)
 order = np.argsort(selector.ranking_)[: selector.n_features_]

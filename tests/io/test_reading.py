@@ -527,7 +527,7 @@ class TestMissingTokens:
     def test_the_page_lists_the_tokens(self):
         page = (Path(__file__).parents[2] / "docs" / "tables.md").read_text(encoding="utf-8")
         section = page.split("## Missing values")[1].split("## ")[0]
-        for heading, tokens in (("in every column", MISSING[1:]), ("in columns of numbers", MISSING_NUMBERS)):
+        for heading, tokens in (("all columns", MISSING[1:]), ("numeric columns", MISSING_NUMBERS)):
             line = next(line for line in section.splitlines() if line.startswith(f"| {heading} |"))
             assert re.findall(r"`([^`]+)`", line) == list(tokens)
 

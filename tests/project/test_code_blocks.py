@@ -134,6 +134,7 @@ def tables(tmp_path):
     """The tables that the pages speak of."""
     columns = [f"g{j}" for j in range(55)]
     table(tmp_path / "genes.csv", "tumor", columns)
+    table(tmp_path / "genotypes.csv", "disease", columns)
     table(tmp_path / "leukemia.csv", "class", columns)
     table(tmp_path / "patients.csv", "diagnosis", ["stage", "age", "dose"])
     return tmp_path

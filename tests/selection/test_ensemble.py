@@ -396,8 +396,8 @@ def test_a_subset_far_smaller_than_asked_for_is_worth_one_warning():
     assert warning.category is UserWarning
     assert warning.filename == __file__
     assert str(warning.message).endswith(
-        f"that {np.sum(sizes == 3)} of 20 subsets hold far fewer than the 27 samples that max_samples=0.9"
-        " asks for: the smallest holds 3."
+        f"that {np.sum(sizes == 3)} of 20 subsets have far fewer than the 27 samples of max_samples=0.9:"
+        " the smallest has 3."
     )
 
 

@@ -476,6 +476,6 @@ class TestRefused:
         X, y = noise(60, 1)
         X = np.repeat(X, 30, axis=1) + 3.0 * y[:, np.newaxis]
         selector = ErrorControlledSelector(ReliefF(), control=control, n_permutations=4, random_state=0)
-        with pytest.warns(UserWarning, match=r"chances below 0.2: .* At least 9 are needed"):
+        with pytest.warns(UserWarning, match=r"p-values below 0.2: .* At least 9 are needed"):
             assert not selector.fit(X, y).get_support().any()
         assert selector.set_params(n_permutations=9).fit(X, y).get_support().all()
