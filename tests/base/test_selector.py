@@ -109,12 +109,12 @@ class TestErrorsNameOtherMethods:
     @pytest.mark.parametrize("model", [IRelief(), ReliefF(), FisherScore(), HighRelief()], ids=str)
     def test_about_a_continuous_target(self, xor, model):
         y = np.linspace(0.0, 1.0, 120)
-        with pytest.raises(ValueError, match=r"^Unknown label type: continuous\. .*; use RReliefF for"):
+        with pytest.raises(ValueError, match=r"^Unknown label type: continuous\. .*; use RReliefF.* for a"):
             model.fit(xor[0], y)
 
     def test_from_the_tags_of_the_methods(self):
         assert "PairScan" in alternatives(takes_categories, continuous_target=False)
-        assert alternatives(takes_missing, continuous_target=True) == "RReliefF"
+        assert alternatives(takes_missing, continuous_target=True).startswith("RReliefF")
         assert alternatives(takes_sparse, continuous_target=True) == ""
 
 

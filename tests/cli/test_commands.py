@@ -773,7 +773,7 @@ class TestBadInput:
         out.mkdir()
         (out / "mine.txt").write_text("keep")
         refused(highrelief("rank", table, "-t", "class", "--out", out), 1, "exists already; --force")
-        result = highrelief("rank", table, "-t", "class", "--out", out, "--force")
+        result = highrelief("rank", table, "-t", "class", "-m", "irelief", "--out", out, "--force")
         assert result.returncode == 0, result.stderr
         assert sorted(each.name for each in out.iterdir()) == [
             "interactions.csv",

@@ -115,9 +115,9 @@ def test_no_page_where_none_is_wanted(table, tmp_path):
 def test_resampling_shows_how_long_it_will_take(tmp_path):
     (tmp_path / "t.csv").write_text(table_text(100, 30))
     settings = [f"--set={each}" for each in ("max_iter=30", "tol=0", "sigma=0.5")]
-    ranked = ["rank", tmp_path / "t.csv", "-t", "class", *settings, "--out", tmp_path / "o"]
+    ranked = ["rank", tmp_path / "t.csv", "-t", "class", "-m", "irelief", *settings, "--out", tmp_path / "o"]
     shown = on_a_terminal("stderr", 100, *ranked, patience=0.0)
-    assert "Ranking 20 halves" in shown
+    assert "Fitting 20 halves and" in shown
     assert "left:" in shown
 
 
