@@ -82,7 +82,6 @@ def test_groups_exchange_their_labels(tmp_path):
     ("arguments", "says"),
     [
         (("--top", 2, "--control", "fdr"), "Use either --top N"),
-        ((), "Use either --top N"),
         (("--control", "fdp"), "--control is one of fdr, fwer, and not 'fdp'"),
         (("--control", "fdr", "--by", "lot"), "--by is one of permutation, stability, knockoff"),
         (("--control", "fdr", "--level", 1), "--level must be above 0 and below 1"),
