@@ -2,7 +2,6 @@
 
 import time
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -110,32 +109,25 @@ def assert_charts_are_drawn(page, expected):
     assert blank == []
 
 
-class PrintedChart(NamedTuple):
-    """A picture on a sheet of paper, as it is rendered."""
-
-    #: Share of its points that are not white, and number of those in color.
-    ink: float
-    colored: int
-    #: Whether all of it is on the sheet.
-    inside: bool
-
-
-def inked_charts(pdf, scale=1.5):
-    """Render the pages of a PDF, and look at all pictures on them."""
+def ink_on_paper(page):
+    """Print each chart on a sheet of its own, and count the points in color, by chart; text has none."""
     pdfium = pytest.importorskip("pypdfium2", reason="renders PDF; pip install 'highrelief[test]'")
-    found = []
-    document = pdfium.PdfDocument(pdf)
-    for page in document:
-        width, height = page.get_size()
-        pixels = np.asarray(page.render(scale=scale).to_numpy())[:, :, :3].astype(int)
-        for picture in page.get_objects(filter=[pdfium.raw.FPDF_PAGEOBJ_IMAGE]):
-            left, bottom, right, top = picture.get_bounds()
-            rows = slice(max(int((height - top) * scale), 0), int((height - bottom) * scale))
-            part = pixels[rows, max(int(left * scale), 0) : int(right * scale)]
-            colored = int(np.count_nonzero(part.max(axis=2) - part.min(axis=2) > 60))
-            inside = left >= -1 and bottom >= -1 and right <= width + 1 and top <= height + 1
-            found.append(PrintedChart(float(np.mean(part.min(axis=2) < 200)), colored, inside))
-    document.close()
+    charts = page.evaluate("[...document.querySelectorAll('.canvas')].map((each) => each.id)")
+    found = {}
+    for chart in charts:
+        page.evaluate(
+            """(id) => {
+              document.querySelectorAll('body > *').forEach((each) => { each.style.display = 'none'; });
+              const figure = document.getElementById(id).closest('figure');
+              figure.style.display = '';
+              document.body.append(figure);
+            }""",
+            chart,
+        )
+        document = pdfium.PdfDocument(page.pdf(format="A4", print_background=True))
+        pixels = np.asarray(document[0].render(scale=1.0).to_numpy())[:, :, :3].astype(int)
+        document.close()
+        found[chart] = int(np.count_nonzero(pixels.max(axis=2) - pixels.min(axis=2) > 60))
     return found
 
 
