@@ -23,25 +23,39 @@ _QUICK_METHODS = (
     "TuRF-ReliefF-cat",
     "MultiSURF-cat",
     "PairScan",
+    "MultiSURFStar",
 )
+_QUICK_RIVALS = ("Mutual information", "mRMR", "LightGBM", "XGBoost", "fast-select MultiSURF")
+#: For methods that take long.
+_FEW_SCENARIOS = ("XOR*", "epi*", "2wayEpiHet*", "6_bit*", "11_bit*", "3Class*", "core*_s_200_*")
 
-#: What is shown, where it is less than the whole experiment.
-SHOWN: dict[str, dict[str, Any]] = {
-    "im4e-table3": {"repeats": 10},
-    "im4e-table4": {"repeats": 10},
-    "im4e-table5": {"repeats": 10},
-    "lhr-fig1": {"repeats": 2},
-    "lhr-table1": {"repeats": 2},
-    "lhr-table2": {"repeats": 2},
-    "rebate-power": {
-        "repeats": 1,
-        "datasets": (*_QUICK_SCENARIOS, "6_bit*", "11_bit*", "20_bit*", "2wayEpiFeatures_a_100_*"),
-        "settings": (*_QUICK_METHODS, "FisherScore", "RReliefF-cat"),
-    },
-    "passemiers-recovery": {
-        "repeats": 1,
-        "settings": ("HighRelief *", "IRelief *", "PairScan *", "TuRF-ReliefF *"),
-    },
+#: Options of the commands whose cells are shown, where that is less than the whole experiment.
+SHOWN: dict[str, list[dict[str, Any]]] = {
+    "im4e-table3": [{"repeats": 10}],
+    "im4e-table4": [{"repeats": 10}],
+    "im4e-table5": [{"repeats": 10}],
+    "lhr-fig1": [{"repeats": 2}],
+    "lhr-table1": [{"repeats": 2}],
+    "lhr-table2": [{"repeats": 2}],
+    "rebate-power": [
+        {
+            "repeats": 1,
+            "datasets": (*_QUICK_SCENARIOS, "6_bit*", "11_bit*", "20_bit*", "2wayEpiFeatures_a_100_*"),
+            "settings": (*_QUICK_METHODS, "FisherScore", "RReliefF-cat", *_QUICK_RIVALS),
+        },
+        {"repeats": 1, "datasets": _FEW_SCENARIOS, "settings": ("LOGO", "skrebate *", "Random forest")},
+    ],
+    "passemiers-recovery": [
+        {
+            "repeats": 1,
+            "settings": tuple(
+                f"{method} * m={digits}"
+                for method in ("HighRelief", "IRelief", "PairScan", "TuRF-ReliefF", "fast*")
+                for digits in ("?", "??", "???")
+            ),
+        },
+        {"repeats": 1, "settings": ("LightGBM *", "XGBoost *", "LOGO * m=8", "LOGO * m=32")},
+    ],
 }
 
 #: What holds of a paper and what does not, by its file in ``protocols/``.
