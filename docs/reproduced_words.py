@@ -26,6 +26,7 @@ _QUICK_METHODS = (
     "MultiSURFStar",
 )
 _QUICK_RIVALS = ("Mutual information", "mRMR", "LightGBM", "XGBoost", "fast-select MultiSURF")
+_NONLINEAR_METHODS = ("HighRelief", "IRelief", "PairScan", "TuRF-ReliefF", "LightGBM", "XGBoost")
 #: For methods that take long.
 _FEW_SCENARIOS = ("XOR*", "epi*", "2wayEpiHet*", "6_bit*", "11_bit*", "3Class*", "core*_s_200_*")
 
@@ -49,12 +50,17 @@ SHOWN: dict[str, list[dict[str, Any]]] = {
         {
             "repeats": 1,
             "settings": tuple(
-                f"{method} * m={digits}"
-                for method in ("HighRelief", "IRelief", "PairScan", "TuRF-ReliefF", "fast*")
-                for digits in ("?", "??", "???")
+                f"{method} * m={digits}" for method in _NONLINEAR_METHODS for digits in ("?", "??", "???")
             ),
         },
-        {"repeats": 1, "settings": ("LightGBM *", "XGBoost *", "LOGO * m=8", "LOGO * m=32")},
+        {
+            "repeats": 1,
+            "settings": (
+                *(f"{method} n=250 *" for method in ("HighRelief", "IRelief", "PairScan")),
+                "LOGO * m=8",
+                "LOGO * m=32",
+            ),
+        },
     ],
 }
 
