@@ -227,16 +227,16 @@ NULL: Mapping[str, Scenario] = {
 }
 #: Some features matter.
 SIGNAL: Mapping[str, Scenario] = {
-    "5 shifts of 1 s.d.": Scenario(main_effects, 100, 100, 40),
-    "20 shifts of 1.5 s.d.": Scenario(many, 100, 100, 40),
-    "XOR of 2 numbers": Scenario(pair, 150, 100, 40),
-    "epistasis of 2": Scenario(epistasis, 300, 100, 40),
-    "parity of 3 bits": Scenario(parity, 300, 50, 40),
-    "two mechanisms": Scenario(two_mechanisms, 300, 100, 40),
-    "correlated, 2 matter": Scenario(correlated, 150, 100, 40),
-    "linked loci, a pair": Scenario(linked_pair, 300, 100, 40),
-    "epistasis, a fifth missing": Scenario(missing_pair, 300, 50, 40),
-    "5 shifts, batches": Scenario(batch_effects, 120, 50, 40),
+    "5 shifts of 1 s.d.": Scenario(main_effects, 100, 100, 30),
+    "20 shifts of 1.5 s.d.": Scenario(many, 100, 100, 30),
+    "XOR of 2 numbers": Scenario(pair, 150, 100, 30),
+    "epistasis of 2": Scenario(epistasis, 300, 100, 100),
+    "parity of 3 bits": Scenario(parity, 300, 50, 30),
+    "two mechanisms": Scenario(two_mechanisms, 300, 100, 30),
+    "correlated, 2 matter": Scenario(correlated, 150, 100, 100),
+    "linked loci, a pair": Scenario(linked_pair, 300, 100, 30),
+    "epistasis, a fifth missing": Scenario(missing_pair, 300, 50, 30),
+    "5 shifts, batches": Scenario(batch_effects, 120, 50, 30),
 }
 
 
@@ -289,9 +289,9 @@ METHODS: Mapping[str, tuple[Callable[[Problem, int], NDArray[np.bool_] | None], 
     "HighRelief": (by_high_relief, 1000),
     "t-tests, Bonferroni": (by_t_tests("bonferroni"), 1000),
     "t-tests, BH": (by_t_tests("bh"), 1000),
-    "permutation, ReliefF": (by_selector(ReliefF(), control="fwer"), 15),
-    "knockoffs, IRelief": (by_selector(IRelief(perplexity=0.5), method="knockoff"), 15),
-    "Boruta": (by_boruta, 5),
+    "permutation, ReliefF": (by_selector(ReliefF(), control="fwer"), 6),
+    "knockoffs, IRelief": (by_selector(IRelief(perplexity=0.5), method="knockoff"), 10),
+    "Boruta": (by_boruta, 3),
 }
 
 
