@@ -372,9 +372,9 @@ def signal_table() -> list[str]:
 
 def power_table() -> list[str]:
     """Return power / share of tables with a false feature, of all methods."""
-    methods = list(METHODS)
-    lines = [f"| table | {' | '.join(methods)} |", "|---" * (len(methods) + 1) + "|"]
     found = stored()
+    methods = [method for method in METHODS if any(found.get(name, {}).get(method) for name in SIGNAL)]
+    lines = [f"| table | {' | '.join(methods)} |", "|---" * (len(methods) + 1) + "|"]
     for name in SIGNAL:
         cells = []
         for method in methods:
