@@ -115,13 +115,13 @@ def _passemiers_table(problem: str, n: int, m: int, table: int) -> tuple[Any, An
 GENERATED: Mapping[str, Callable[[int], tuple[Any, Any, Any]]] = {
     **{
         f"pair, n = {n}, heritability {h:g}": lambda seed, n=n, h=h: make_epistasis(  # type: ignore[misc]
-            n, heritability=h, maf=0.2, n_irrelevant=18, random_state=seed
+            n, heritability=h, n_irrelevant=18, random_state=seed
         )
         for n in (200, 400, 800)
         for h in (0.1, 0.4)
     },
-    "3-way, n = 1600, heritability 0.2": lambda seed: make_epistasis(
-        1600, order=3, heritability=0.2, maf=0.2, n_irrelevant=17, random_state=seed
+    "3-way, n = 1600, heritability 0.1": lambda seed: make_epistasis(
+        1600, order=3, heritability=0.1, n_irrelevant=17, random_state=seed
     ),
     **{
         f"XOR of {order}, n = 1600": lambda seed, order=order: make_xor(  # type: ignore[misc]
