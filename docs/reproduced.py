@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -102,13 +102,17 @@ def _page(paper: Paper, module: str, shown: list[Shown]) -> list[str]:
 
 
 def _shown(experiment: Experiment, module: str, data: Path, cache: Path) -> Shown:
-    options = {"repeats": experiment.repeats, **SHOWN.get(experiment.name, {})}
-    found = reproduce(experiment.name, data=data, cache=cache, n_jobs=-1, **options)
+    runs = SHOWN.get(experiment.name, [{}])
+    commands = [{"repeats": experiment.repeats, **each} for each in runs]
+    options = commands[0]
+    done = [reproduce(experiment.name, data=data, cache=cache, n_jobs=-1, **each) for each in commands]
+    outcomes = {cell: outcome for each in done for cell, outcome in each.outcomes.items()}
+    found = replace(done[0], outcomes=outcomes, results=experiment.results(outcomes))
     pairs = [pair for table in found.results for pair in table.pairs if pair.z_score is not None]
     counts = f"{len(pairs)} | {sum(pair.is_far for pair in pairs)}" if pairs else " | "
     link = f"[`{experiment.name}`](reproduced/{module}.md#{experiment.name})"
     line = f"| {link} | {experiment.title} | {_of(options['repeats'], experiment)} | {counts} |"
-    return Shown(_part(experiment, found, options), line)
+    return Shown(_part(experiment, found, commands), line)
 
 
 def _command(experiment: Experiment, options: dict[str, Any]) -> list[str]:
@@ -125,10 +129,11 @@ def _of(repeats: int, experiment: Experiment) -> str:
     return f"{repeats}" if repeats == experiment.repeats else f"{repeats} of {experiment.repeats}"
 
 
-def _part(experiment: Experiment, found: Reproduction, options: dict[str, Any]) -> list[str]:
-    repeats = _of(options["repeats"], experiment)
+def _part(experiment: Experiment, found: Reproduction, commands: list[dict[str, Any]]) -> list[str]:
+    repeats = _of(commands[0]["repeats"], experiment)
     parts = [f"\n## {experiment.name}\n", f"{experiment.title}. Repeats: {repeats}.\n"]
-    parts += ["```", *_command(experiment, options), "```\n"]
+    lines = [line for options in commands for line in _command(experiment, options)]
+    parts += ["```", *lines, "```\n"]
     for says, names in (("Not at hand", found.absent), ("Made here", found.made)):
         if names:
             parts.append(f"{says}: {', '.join(names)}.\n")

@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 
 from highrelief.datasets import make_xor
-from highrelief.papers.rankers import RANKERS, Ranker, comparison, few_levels, installed, omissions, rank
+from highrelief.papers.rankers import (
+    RANKERS,
+    Ranker,
+    comparison,
+    few_levels,
+    installed,
+    not_installed,
+    omissions,
+    rank,
+)
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +93,8 @@ def test_a_rival_is_listed_as_installed_or_not(rival):
     (remark, *_) = omissions([])
     assert remark.startswith("Not installed: ")
     assert "rival" in remark
+    assert not_installed(["riv*"]) == "Not installed: rival; use pip install a_rival."
+    assert not_installed(["IRelief"]) == ""
 
 
 def test_what_does_not_apply(table):

@@ -1,6 +1,7 @@
 """The benchmarks, as far as they need no rivals: kernel, storage, comparison, page."""
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -12,7 +13,19 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import __main__ as command  # noqa: E402
-from benchmarks import compare, data, limit, machine, memory, page, parts, passes, peers, results  # noqa: E402
+from benchmarks import (  # noqa: E402
+    compare,
+    data,
+    high_relief,
+    limit,
+    machine,
+    memory,
+    page,
+    parts,
+    passes,
+    peers,
+    results,
+)
 from benchmarks.race import Arena, Entrant  # noqa: E402
 from benchmarks.results import Agreement, Figure, Part, Run, Target  # noqa: E402
 
@@ -273,3 +286,16 @@ def test_haswell_has_no_wide_vectors():
         pytest.skip("no AVX2")
     assert "+avx2" in features
     assert not [each for each in features if each.startswith("+avx512")]
+
+
+def test_the_page_of_high_relief_has_the_stored_tables():
+    text = high_relief.PAGE.read_text(encoding="utf-8")
+    for table in high_relief.TABLES.values():
+        assert "\n".join(table()) in text
+
+
+def test_every_target_of_high_relief_has_a_source():
+    for each in high_relief.targets():
+        part = re.fullmatch(r"`(\w+)`", each.source)
+        page = re.fullmatch(r"\[\w+\]\((.+)\)", each.source)
+        assert part[1] in high_relief.PARTS if part else (high_relief.PAGE.parent / page[1]).exists()

@@ -95,6 +95,10 @@ class Experiment(ABC):
             for setting in self.settings
         ]
 
+    def absence(self, settings: Sequence[str]) -> str:
+        """Return why there are no cells with some settings, as a sentence; empty by default."""
+        return ""
+
     def seconds(self, cell: Cell) -> float:
         """Return the approximate run time of a cell on one core."""
         return self.seconds_by_set.get(cell.dataset, self.cell_seconds)

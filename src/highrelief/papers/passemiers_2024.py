@@ -20,7 +20,7 @@ from sklearn.model_selection import KFold
 
 from .data import PROBLEMS, DataSet, nonlinear_problem
 from .experiment import Cell, Experiment, Outcome
-from .rankers import RANKERS, comparison, draw_methods, installed, omissions, rank
+from .rankers import RANKERS, comparison, draw_methods, installed, not_installed, omissions, rank
 from .results import Results
 
 if TYPE_CHECKING:
@@ -100,6 +100,9 @@ class Recovery(Experiment):
             if m >= PROBLEMS[problem]
             for method in methods
         ]
+
+    def absence(self, settings: Sequence[str]) -> str:
+        return not_installed([each.partition(" n=")[0].partition(" *")[0] for each in settings])
 
     def run(self, cell: Cell, data: DataSet) -> Outcome:
         method, n, m = design_of(cell.setting)

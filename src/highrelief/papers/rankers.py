@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -39,7 +40,7 @@ class Ranker(NamedTuple):
 
     #: Returns an estimator, given the columns that may be treated as categories.
     make: Callable[[Categories], Any]
-    #: Module of another package that it needs.
+    #: Module of another package that it needs, and name of that package if it is another.
     package: str = ""
     #: Attribute with the result: ``ranking_``, 1 = best, or scores, largest = best.
     attribute: str = "ranking_"
@@ -47,6 +48,7 @@ class Ranker(NamedTuple):
     recommends: bool = False
     allows_missing: bool = True
     continuous_target: bool = False
+    distribution: str = ""
 
 
 class _MRMR:
@@ -105,7 +107,7 @@ RANKERS: Mapping[str, Ranker] = {
         attribute="scores_",
         allows_missing=False,
     ),
-    "mRMR": Ranker(lambda _: _MRMR(), "mrmr", allows_missing=False),
+    "mRMR": Ranker(lambda _: _MRMR(), "mrmr", allows_missing=False, distribution="mrmr_selection"),
     "LightGBM": Ranker(
         lambda _: import_module("lightgbm").LGBMClassifier(
             importance_type="gain", n_jobs=1, random_state=0, verbose=-1
@@ -118,14 +120,21 @@ RANKERS: Mapping[str, Ranker] = {
         "xgboost",
         "feature_importances_",
     ),
+    # Columns of at most ten distinct values are discrete in skrebate and in fast-select.
+    "skrebate ReliefF": Ranker(
+        lambda _: import_module("skrebate").ReliefF(n_neighbors=100, n_jobs=1),
+        "skrebate",
+        "feature_importances_",
+    ),
     "skrebate MultiSURF": Ranker(
         lambda _: import_module("skrebate").MultiSURF(n_jobs=1), "skrebate", "feature_importances_"
     ),
     "fast-select MultiSURF": Ranker(
-        lambda _: import_module("fast_select").MultiSURF(n_features_to_select=1, backend="cpu"),
+        lambda _: import_module("fast_select").MultiSURF(n_features_to_select=1, backend="cpu", n_jobs=1),
         "fast_select",
         "feature_importances_",
         allows_missing=False,
+        distribution="fast-select",
     ),
     "Boruta": Ranker(_boruta, "boruta", recommends=True, allows_missing=False),
 }
@@ -137,6 +146,18 @@ REFERENCE = "HighRelief"
 def installed() -> list[str]:
     """Return the names of the rankers whose packages are installed."""
     return [name for name, each in RANKERS.items() if not each.package or find_spec(each.package)]
+
+
+def not_installed(patterns: Sequence[str] = ("*",)) -> str:
+    """Return a sentence on the rankers of matching names whose packages are missing, or an empty text."""
+    missing = RANKERS.keys() - installed()
+    names = [
+        name for name in RANKERS if name in missing and any(fnmatchcase(name, each) for each in patterns)
+    ]
+    if not names:
+        return ""
+    packages = dict.fromkeys(RANKERS[name].distribution or RANKERS[name].package for name in names)
+    return f"Not installed: {', '.join(names)}; use pip install {' '.join(packages)}."
 
 
 def few_levels(X: Array) -> Categories:
@@ -245,9 +266,7 @@ def omissions(runs: Iterable[tuple[str, Outcome]]) -> list[str]:
     for name, outcome in runs:
         if "skipped" in outcome:
             skipped.setdefault(outcome["skipped"], []).append(name)
-    missing = RANKERS.keys() - installed()
-    remarks = [f"Not installed: {', '.join(name for name in RANKERS if name in missing)}."] if missing else []
-    return remarks + [
+    return [each for each in [not_installed()] if each] + [
         f"Not applicable ({reason}): {', '.join(dict.fromkeys(names))}." for reason, names in skipped.items()
     ]
 

@@ -202,8 +202,9 @@ def plan(
         cells = [cell for cell in cells if _matching([cell.setting], settings)]
         if present and not cells:
             raise ValueError(
-                f"{experiment.name} has no cells with the settings {', '.join(settings)}; use patterns such"
-                " as 'HighRelief*', or leave them out."
+                experiment.absence(settings)
+                or f"{experiment.name} has no cells with the settings {', '.join(settings)}; use patterns"
+                " such as 'HighRelief*', or leave them out."
             )
     finished = checkpoints.outcomes(digests)
     return Plan(

@@ -22,7 +22,7 @@ import numpy as np
 
 from .data import DataSet, Sets
 from .experiment import Cell, Experiment, Outcome
-from .rankers import RANKERS, REFERENCE, comparison, draw_methods, installed, omissions, rank
+from .rankers import RANKERS, REFERENCE, comparison, draw_methods, installed, not_installed, omissions, rank
 from .results import Estimate, Pair, Results
 
 if TYPE_CHECKING:
@@ -107,6 +107,9 @@ class Power(Experiment):
             for method in methods
         ]
         return sorted(found, key=lambda cell: cell.repeat)
+
+    def absence(self, settings: Sequence[str]) -> str:
+        return not_installed(settings)
 
     def run(self, cell: Cell, data: DataSet) -> Outcome:
         relevant = data.extras["relevant"].astype(bool)
