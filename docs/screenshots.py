@@ -30,6 +30,7 @@ SHOTS = (
     ("report.png", "ranking", 1180, 1560, "light", None),
     ("report-dark.png", "ranking", 1180, 1300, "dark", "stability"),
     ("report-phone.png", "ranking", 375, 760, "light", "ranking"),
+    ("report-pair.png", "genotypes", 1180, 900, "light", None),
     ("comparison.png", "comparison", 1180, 900, "light", "accuracy"),
 )
 
@@ -68,6 +69,16 @@ def write_reports(folder: Path) -> None:
     estimator = highrelief.IRelief(n_features_to_select=10).fit(X, y)
     highrelief.report(
         estimator, X, y, path=folder / "ranking.html", title="Breast tissue", feature_names=names
+    )
+    X_pair, cases, _ = make_epistasis(600, n_irrelevant=18, heritability=0.3, random_state=0)
+    y_pair, loci = np.array(["control", "case"])[cases], [f"rs{1000 + j}" for j in range(X_pair.shape[1])]
+    highrelief.report(
+        highrelief.HighRelief(random_state=0).fit(X_pair, y_pair),
+        X_pair,
+        y_pair,
+        path=folder / "genotypes.html",
+        title="Genotypes",
+        feature_names=loci,
     )
     methods = {"fisher": highrelief.FisherScore(), "relieff": highrelief.ReliefF(), "logo": highrelief.LOGO()}
     found = compare(methods, X, y, cv=5, inner_cv=3, random_state=0)

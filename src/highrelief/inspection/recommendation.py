@@ -212,7 +212,7 @@ def recommend(
 def _own_decision(estimator: Any) -> Recommendation | None:
     """Return the decision of an estimator that controls an error rate, or selects a set; else None."""
     name = type(estimator).__name__
-    if hasattr(estimator, "adjusted_pvalues_"):
+    if hasattr(estimator, "adjusted_pvalues_") and hasattr(estimator, "support_"):
         support, level = np.asarray(estimator.support_), float(estimator.level)
         n_at_fdr = int(np.count_nonzero(estimator.qvalues_ <= LEVEL))
         how = f"by the p-values of {name}"

@@ -84,9 +84,10 @@ def test_absent_parts_say_why():
 
 def test_charts_are_described():
     charts = Document(ranking_page(full_contents())).all("div", role="img")
-    assert len(charts) == 8 + 6
+    # The finding, two pairs and the map; eight sections; six distributions.
+    assert len(charts) == 4 + 8 + 6
     assert all(len(found["aria-label"]) > 30 for found, _ in charts)
-    assert "gene 00001" in charts[0][0]["aria-label"]
+    assert any("gene 00001" in found["aria-label"] for found, _ in charts[:4])
 
 
 def test_the_best_features_stand_in_the_page_itself():
@@ -97,6 +98,8 @@ def test_the_best_features_stand_in_the_page_itself():
     assert rows[:N_PLAIN] == contents.features.names[:N_PLAIN]
     groups, pairs = contents.correlations.similar, contents.interactions.pairs
     n_rows = [N_PLAIN, len(contents.samples.suspects), len(groups), len(pairs)]
+    # In the table of answers, the recommended row has a class.
+    n_rows.append(len(contents.finding.answers) - 1)
     assert page.count("<tr>") == sum(1 + each for each in n_rows)
 
 

@@ -576,14 +576,14 @@ def test_samples_are_named_only_where_the_classes_are_told_apart():
 
 def test_at_most_fifty_are_named():
     random = np.random.default_rng(0)
-    y = np.arange(600) % 2
-    X = random.normal(size=(600, 2)) + 6.0 * y[:, np.newaxis]
-    wrong, _ = flip_labels(y, 0.1, random_state=0)
+    y = np.arange(1200) % 2
+    X = random.normal(size=(1200, 2)) + 6.0 * y[:, np.newaxis]
+    wrong, _ = flip_labels(y, 0.05, random_state=0)
     found = report(Relief().fit(X, wrong), X, wrong, resamples=0).contents.samples
     n_negative = sum(margin < 0 for margin in found.margins)
     assert n_negative > 50 == len(found.suspects) == len(found.reasons)
     assert found.n_suspects == n_negative
-    assert f"{n_negative} samples of 600" in found.words[1]
+    assert f"{n_negative} samples of 1,200" in found.words[1]
     assert "The first 50 are named here." in found.words[1]
 
 

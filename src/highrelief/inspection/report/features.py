@@ -175,7 +175,11 @@ class Weights:
     def of(cls, inputs: ReportInputs, recommendation: Recommendation | str = "") -> Weights:
         """Return the weights of the estimator; recommended features are selected unless the user chose."""
         estimator = inputs.estimator
-        chosen = estimator.n_features_to_select is not None or hasattr(estimator, "n_features_")
+        # A redundancy filter selects among those that the estimator inside selects.
+        inside = estimator.estimator if hasattr(estimator, "groups_") else estimator
+        chosen = hasattr(estimator, "n_features_") or any(
+            getattr(each, "n_features_to_select", None) is not None for each in (estimator, inside)
+        )
         recommended = not chosen and not isinstance(recommendation, str)
         return cls(
             np.asarray(estimator.feature_weights_, dtype=np.float64),
