@@ -111,7 +111,7 @@ class TestRank:
         assert len(record["data"]["sha256"]["table.csv"]) == 64
         assert record["data"]["samples"] == 40
         assert set(record["versions"]) >= {"python", "numpy", "scikit-learn", "numba"}
-        assert set(record["time"]) == {"started", "reading", "fitting"}
+        assert set(record["time"]) == {"started", "reading", "fitting", "resampling"}
 
     def test_settings_of_a_cross_validated_method_reach_search_and_estimator(self, table, tmp_path):
         settings = ["--set", "cv=3", "--set", "alphas=[0.2]", "--set", "max_iter=10"]

@@ -204,7 +204,7 @@ class TestRefuses:
     X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
 
     def test_continuous_targets(self):
-        with pytest.raises(ValueError, match="use HighReliefRegressor"):
+        with pytest.raises(ValueError, match="use .*HighReliefRegressor"):
             HighRelief().fit(self.X, self.X[:, 0])
 
     def test_several_targets(self):
@@ -212,7 +212,7 @@ class TestRefuses:
             HighRelief().fit(self.X, self.X[:, :2] > 0.0)
 
     def test_sparse_tables(self):
-        with pytest.raises(TypeError, match="dense data is required"):
+        with pytest.raises(TypeError, match="does not support sparse X"):
             HighRelief().fit(sparse.csr_matrix(self.X), self.y)
 
     def test_dask_tables(self):

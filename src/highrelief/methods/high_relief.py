@@ -414,7 +414,7 @@ class HighReliefRegressor(ContinuousTargetMixin, HighRelief):
     >>> X = np.random.default_rng(0).normal(size=(200, 20))
     >>> y = X[:, 3] * X[:, 7] + 0.1 * X[:, 11]
     >>> HighReliefRegressor(random_state=0).fit(X, y).get_support(indices=True)
-    array([3, 7])
+    array([ 3,  7, 11])
     """
 
     _local_method = RReliefF
