@@ -194,7 +194,7 @@ def run(experiment: Experiment, n_seeds: int | None = None) -> dict[str, Any]:
 
 
 class Rate(NamedTuple):
-    """A realised rate and where, at 95 %, the true one lies."""
+    """A realized rate and where, at 95 %, the true one lies."""
 
     mean: float
     low: float
@@ -213,7 +213,7 @@ class Rate(NamedTuple):
 
 
 def error_of(kept: dict[str, Any], control: str) -> Rate:
-    """The realised error rate that was to be controlled."""
+    """The realized error rate that was to be controlled."""
     return Rate.of([row[0 if control == "fdr" else 1] for row in kept["counts"]])
 
 
@@ -246,7 +246,7 @@ CALLED = {
 
 
 def null_table(kept: dict[str, Any]) -> list[str]:
-    """Realised error where nothing is real."""
+    """Realized error where nothing is real."""
     lines = ["| weighter | features | table | seeds | FDR = FWER, nominal 0.1, by `fdr` | by `fwer` |"]
     lines += ["|---|---|---|---:|---|---|"]
     rows: dict[tuple[str, str], dict[str, Any]] = {}
@@ -264,9 +264,9 @@ def null_table(kept: dict[str, Any]) -> list[str]:
 
 
 def real_table(kept: dict[str, Any]) -> list[str]:
-    """Realised error and power where few features are real."""
+    """Realized error and power where few features are real."""
     lines = [
-        "| weighter | real features | noise | table | control | seeds | realised error | power |"
+        "| weighter | real features | noise | table | control | seeds | realized error | power |"
         " t-tests: FDR | power |"
     ]
     lines += ["|---|---|---|---|---|---:|---|---:|---:|---:|"]
@@ -305,7 +305,7 @@ TABLES = {"permutation-null": null_table, "permutation-real": real_table, "permu
 
 
 def draw(kept: dict[str, Any]) -> None:
-    """Realised error of every experiment beside the nominal one, and power beside that of t-tests."""
+    """Realized error of every experiment beside the nominal one, and power beside that of t-tests."""
     import matplotlib.pyplot as plt  # noqa: PLC0415
 
     shown = [each for each in EXPERIMENTS if each.part != "round" and each.name in kept]
@@ -321,7 +321,7 @@ def draw(kept: dict[str, Any]) -> None:
             right.plot(power_of(kept[each.name]["counts"]), place, "o", color="C0", label="permutations")
             right.plot(power_of(kept[each.name]["t_tests"]), place, "x", color="C1", label="t-tests")
     left.axvline(LEVEL, color="black", linewidth=0.8, linestyle="--")
-    left.set(xlim=(0, 0.25), xlabel=f"realised error, 95 % interval; nominal {LEVEL:g}")
+    left.set(xlim=(0, 0.25), xlabel=f"realized error, 95 % interval; nominal {LEVEL:g}")
     left.set_yticks(
         places,
         [f"{each.weighter}, {CALLED[each.problem]}, {each.dependence}, {each.control}" for each in shown],

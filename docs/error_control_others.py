@@ -225,7 +225,7 @@ def tables(cells: dict[str, dict[str, Any]]) -> dict[str, list[str]]:
 
 
 def draw_pictures(cells: dict[str, dict[str, Any]]) -> None:
-    """Realised errors beside the level, two standard errors to either side."""
+    """Realized errors beside the level, two standard errors to either side."""
     import matplotlib as mpl  # noqa: PLC0415
 
     mpl.use("Agg")

@@ -85,7 +85,7 @@ FOUND: dict[str, list[str]] = {
         " paper's on splice, ringnorm and thyroid, and level with LFE there.",
         "Does not hold: that PCA is the worst. On waveform two principal components do as well as anything.",
         "The AR faces are not public. In their place stand handwritten digits, odd against even, somewhere on"
-        " larger images (a second choice: on the digits as they come every method was right nearly always)."
+        " larger images (a second choice: on the unmodified digits every method was right nearly always)."
         " On these LFE leads by a point or so with k-NN, and not at all with an SVM.",
     ],
     "im4e_2012": [
@@ -117,17 +117,17 @@ FOUND: dict[str, list[str]] = {
     ],
     "frel_2015": [
         "Holds: more members make every ensemble more stable, and less so beyond twenty. For the minimum of"
-        " FREL's objective stability grows with the penalty on all three sets, as the theory says; for what"
-        " Algorithm 1 leaves, which is not that minimum, it does not.",
+        " FREL's objective stability grows with the penalty on all three sets, as the theory predicts; for"
+        " what Algorithm 1 leaves, which is not that minimum, it does not.",
         "Does not hold: that FREL with L2 is the most stable. Of the seven methods Fisher, ReliefF, Lmba and"
         " FREL with the square loss lead, depending on the set; FREL with the log loss is behind.",
         "The published measure gives 1 - 1/m to pure noise, since it is applied to averaged ranks. Both are"
         " shown: as published, and with the averages ranked again.",
-        "The paper's figures have no numbers: ours stand alone, beside what the text says of them.",
+        "The paper's figures have no numbers: ours stand alone, beside what the text states.",
     ],
     "urbanowicz_2018": [
         "Shown is replicate 1, which was development data of HighRelief, as replicates 2 to 5 were: its rules"
-        " were chosen with these tables in view. Its numbers say that nothing is broken, not what to expect"
+        " were chosen with these tables in view. Its numbers show that nothing is broken, not what to expect"
         " of new tables.",
         "Shown are the scenarios and methods that take seconds. LOGO and skrebate, which take about 4 CPU"
         " seconds at 1,600 samples, the random forest (2) and Boruta (more) are left out; fast-select's"

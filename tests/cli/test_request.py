@@ -181,7 +181,9 @@ class TestNumericTarget:
             rank(asked(patients, "score", drop=()))
 
     def test_a_comparison_needs_classes(self, patients):
-        with pytest.raises(UsageError, match="rrelieff needs a continuous target, and a comparison needs classes"):
+        with pytest.raises(
+            UsageError, match="rrelieff needs a continuous target, and a comparison needs classes"
+        ):
             compare_methods(asked(patients), ["relieff", "rrelieff"])
         with pytest.raises(TableError, match="classes are needed to compare by"):
             compare_methods(asked(patients, "score", drop=()), ["relieff"])

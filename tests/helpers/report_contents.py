@@ -106,7 +106,7 @@ def correlations(names, *, seed=3):
         ranks=list(range(1, len(names[:12]) + 1)),
         matrix=matrix,
         groups=[list(names[:2])],
-        words=["Two of the best features say much the same."],
+        words=["Two of the best features are redundant."],
         similar=[SimilarFeatures(names[0], 1, [Member(names[1], 2, -0.91)])] if len(names) > 1 else [],
     )
 
@@ -121,10 +121,10 @@ def interactions(names):
         losses=losses,
         clear=[[value is not None and abs(value) > 0.5 for value in row] for row in losses],
         pairs=[
-            TwoFeatures(names[0], names[-1], 0.97, 1.02, True, True, "act together"),
-            TwoFeatures(names[0], names[len(names) // 2], -0.6, None, True, False, "say the same"),
+            TwoFeatures(names[0], names[-1], 0.97, 1.02, True, True, "interact"),
+            TwoFeatures(names[0], names[len(names) // 2], -0.6, None, True, False, "redundant"),
         ],
-        words=["Two of the best features act together."],
+        words=["Two of the best features interact."],
     )
 
 

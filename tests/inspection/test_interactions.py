@@ -295,8 +295,8 @@ def test_a_report_says_who_acts_together():
     found = report(ReliefF().fit(X, y), X, y, resamples=20).contents
     pair = found.interactions.pairs[0]
     assert {pair.first, pair.second} == {"x0", "x1"}
-    assert pair.kind == "act together"
-    assert any("act together" in each and "x0" in each for each in found.summary)
+    assert pair.kind == "interact"
+    assert any("interact" in each and "x0" in each for each in found.summary)
     table = interactions(ReliefF().fit(X, y), X, y, random_state=0)
     losses = np.where(table.weighs[:, np.newaxis], table.losses, np.nan)
     expected = [[None if np.isnan(each) else each for each in row] for row in losses.tolist()]

@@ -13,7 +13,7 @@ CHOSEN = [
 
 
 @pytest.mark.parametrize("experiment", CHOSEN, ids=lambda each: each.name)
-def test_the_realised_error_is_at_most_the_nominal_one(experiment):
+def test_the_realized_error_is_at_most_the_nominal_one(experiment):
     found = MEASURED["run"](experiment, 60)
     rate = MEASURED["error_of"](found, experiment.control)
     assert rate.low <= MEASURED["LEVEL"], rate

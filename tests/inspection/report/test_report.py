@@ -436,7 +436,7 @@ def test_constant_and_duplicated_columns():
     place = found.correlations.names.index("x7")
     assert place == len(found.correlations.names) - 1
     assert set(found.correlations.matrix[place]) == {None}
-    assert any("x0 and x6 say much the same" in sentence for sentence in found.summary)
+    assert any("x0 and x6 are redundant" in sentence for sentence in found.summary)
 
 
 def test_nothing_found_is_said():

@@ -152,7 +152,7 @@ class TwoFeatures:
     #: Whether the loss is beyond noise.
     first_is_clear: bool
     second_is_clear: bool
-    #: By the losses beyond noise: "act together", "act together in part", "say the same"; or "".
+    #: By the losses beyond noise: "interact", "interact in part", "redundant"; or "".
     kind: str = ""
 
 

@@ -214,7 +214,7 @@ def _describe_stability(
     which = "which feature is the best" if n_best == 1 else f"which features are the best {n_best:,}"
     there = "the best" if n_best == 1 else f"among the best {n_best:,}"
     sentences = [
-        f"The method was fitted anew to {n_resamples} halves of the samples: {n_resamples // 2} times they"
+        f"The method was fitted again to {n_resamples} halves of the samples: {n_resamples // 2} times they"
         f" were cut in two at random{drawn and ', '}{drawn}. Two halves share no sample, so that they"
         " agree only on what is in the data and not on its noise. 0 is agreement by chance, 1 is the same"
         " result.",
@@ -243,7 +243,7 @@ def _describe_stability(
     if equal > 0.5 * n_features:
         sentences.append(
             f"In a half, {equal:,.0f} of {n_features:,} features have the same weight on average and share"
-            " one rank, the lowest of theirs: the ranges of ranks and Spearman's correlation say little about"
+            " one rank, the lowest of theirs: the ranges of ranks and Spearman's correlation mean little for"
             " them. Where some of them are among the best, they count as if drawn by lot."
         )
     if fits.n_unsettled:
@@ -342,7 +342,7 @@ def _by_probability(
     ]
     sentences = [
         "The probability that a label is wrong is I-RELIEF's: the share of the sample's neighborhood, under"
-        " the weights, that belongs to other classes. The margin says how much farther other classes are"
+        " the weights, that belongs to other classes. The margin is how much farther other classes are"
         f" than its own. Named are samples whose probability is above {LIKELY:g}, also if all classes counted"
         " as equally large, and whose margin is below 0: they are nearer to another class."
     ]
@@ -375,7 +375,7 @@ def _by_margin(
     sentences = [
         "The margin of a sample is how much farther other classes are than its own, under the weights. Below"
         " 0 it is nearer to another class: a hard sample, at the border between classes or odd, or one with a"
-        " wrong label. The margin does not tell which; I-RELIEF has a probability for it."
+        " wrong label. The margin does not show which; I-RELIEF has a probability for it."
     ]
     sentences.append(_how_many(inputs, chosen, "has a margin below 0", "have a margin below 0"))
     return chosen, reasons, sentences + _cautions(inputs, chosen)

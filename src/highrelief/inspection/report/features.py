@@ -264,7 +264,7 @@ def describe_selection(weights: Weights) -> str:
     if not weights.n_positive:
         return f"{kept}, since one must be; none has a weight above 0."
     if weights.kind == "ranks":
-        return f"{kept}: mean ranks do not say which are of no use."
+        return f"{kept}: mean ranks do not show which are irrelevant."
     return f"{kept}: {'that' if weights.n_kept == 1 else 'all'} with a weight above 0."
 
 
@@ -330,7 +330,7 @@ def describe_interacting(
     chance = "" if certain else f"; or {'it is' if one else 'they are'} there by chance"
     return (
         f"{names} {'is' if one else 'are'} among the best by {title(inputs.estimator)}, but far down alone"
-        f" (rank by {univariate_score_name(inputs)}, of {n_features:,}): {seems} to act together with others,"
+        f" (rank by {univariate_score_name(inputs)}, of {n_features:,}): {seems} to interact with others,"
         f" or by {other_effects}{chance}."
     )
 
@@ -538,10 +538,10 @@ def _describe_filter(inputs: ReportInputs, groups: list[list[str]]) -> list[str]
     fitted = inputs.estimator
     n_grouped = int(np.count_nonzero(fitted.labels_ >= 0))
     if not n_grouped:
-        return ["No feature is kept, and so none was looked at for others that say the same."]
+        return ["No feature is kept, so none was compared with others."]
     sentences = [
-        f"The {n_grouped:,} features that were looked at are of {counted(len(fitted.groups_), 'group')} that"
-        f" say the same (similarity ≥ {fitted.threshold:g}): the best of each is kept, the others are not."
+        f"The {n_grouped:,} features that were compared form {counted(len(fitted.groups_), 'group')} of"
+        f" redundant features (similarity ≥ {fitted.threshold:g}): only the best of each is kept."
     ]
     n_several = sum(group.size > 1 for group in fitted.groups_)
     if n_several > len(groups):
@@ -553,14 +553,12 @@ def _describe_filter(inputs: ReportInputs, groups: list[list[str]]) -> list[str]
 
 def _describe_redundancy(inputs: ReportInputs, groups: list[list[str]], n_shown: int) -> list[str]:
     if not groups:
-        return [f"No two of the best {n_shown} features say much the same (all |r| < {SAME:g})."]
+        return [f"No two of the best {n_shown} features are redundant (all |r| < {SAME:g})."]
     named = groups[:N_NAMED_GROUPS]
-    sentences = [f"{listed(group, N_NAMED_IN_GROUP)} say much the same (|r| ≥ {SAME:g})." for group in named]
+    sentences = [f"{listed(group, N_NAMED_IN_GROUP)} are redundant (|r| ≥ {SAME:g})." for group in named]
     if len(groups) > len(named):
-        sentences.append(f"So do {counted(len(groups) - len(named), 'more group')} of features.")
-    sentences.append(
-        "In each group, one feature says most of what the others say: high ranks side by side are not news."
-    )
+        sentences.append(f"So are {counted(len(groups) - len(named), 'more group')} of features.")
+    sentences.append("In each group, one feature contains most of the information of the others.")
     if len(inputs.codes) < 10:
         sentences.append(
             f"With {len(inputs.codes)} samples, correlations as large as these come about by chance."
@@ -785,13 +783,13 @@ def _pair_kind(pair: TwoFeatures) -> str:
         return ""
     losses = [loss for _, loss in _clear_losses(pair)]
     if not losses:
-        return "say the same"
-    return "act together" if max(losses) >= _MUCH else "act together in part"
+        return "redundant"
+    return "interact" if max(losses) >= _MUCH else "interact in part"
 
 
 def interacting_pairs(found: Interactions) -> list[TwoFeatures]:
     """Return the pairs in which one feature clearly loses at least half of its weight without the other."""
-    return [each for each in found.pairs if each.kind == "act together"]
+    return [each for each in found.pairs if each.kind == "interact"]
 
 
 def describe_pairs(pairs: list[TwoFeatures]) -> str:
@@ -802,7 +800,7 @@ def describe_pairs(pairs: list[TwoFeatures]) -> str:
         sentences.append(f"{each.first} and {each.second} ({losses})")
     pairs_in_words = listed(sentences, N_NAMED_PAIRS)
     return (
-        f"Features that act together, and what part of its weight each loses without the other:"
+        f"Features that interact, and the share of its weight that each loses without the other:"
         f" {pairs_in_words}."
     )
 
@@ -820,7 +818,7 @@ def _describe_interactions(inputs: ReportInputs, table: InteractionTable, found:
     n_shown = counted(table.features.size, "feature")
     sentences = [
         f"{title(inputs.estimator)} weighed the best {n_shown} again, by these alone, and each time without"
-        " one of them. Where a weight disappears, the two act together; where it grows, they say the same and"
+        " one of them. Where a weight disappears, the two interact; where it grows, they are redundant and"
         " share the credit."
     ]
     if table.noise is None:
@@ -831,13 +829,13 @@ def _describe_interactions(inputs: ReportInputs, table: InteractionTable, found:
         )
         return [*sentences, strongest, "Noise was not measured, so that small changes mean nothing."]
     interacting = interacting_pairs(found)
-    less = [each for each in found.pairs if each.kind == "act together in part"]
-    same = [each for each in found.pairs if each.kind == "say the same"]
+    less = [each for each in found.pairs if each.kind == "interact in part"]
+    same = [each for each in found.pairs if each.kind == "redundant"]
     if interacting:
         sentences.append(describe_pairs(interacting))
     else:
         sentences.append(
-            "No two of them are seen to act together: none clearly loses half of its weight without another."
+            "No two of them are seen to interact: none clearly loses half of its weight without another."
         )
     if less:
         losses = [
@@ -848,7 +846,9 @@ def _describe_interactions(inputs: ReportInputs, table: InteractionTable, found:
         sentences.append(f"Some lose a smaller part of their weight: {listed(losses, N_NAMED_PAIRS)}.")
     if same:
         names = [f"{each.first} and {each.second}" for each in same]
-        sentences.append(f"{listed(names, N_NAMED_PAIRS)} say the same: without one, the other weighs more.")
+        sentences.append(
+            f"{listed(names, N_NAMED_PAIRS)} are redundant: without one, the weight of the other grows."
+        )
     sentences.append(
         f"What is faint is within noise, measured on {table.n_resamples} halves of the samples: chance makes"
         " any of all these pairs stand out in at most about one of twenty tables. Pairs of which one is not"

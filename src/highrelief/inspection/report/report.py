@@ -488,7 +488,7 @@ def _cautions(inputs: ReportInputs, weights: Weights, warnings: Sequence[str]) -
     if sizes.max() >= _OUTWEIGHS * sizes.min() and not weighs_classes(inputs.estimator):
         sentences.append(
             f"Be careful: the classes differ much in size, {sizes.min():,} to {sizes.max():,} samples. Every"
-            " sample counts, so that large classes have the most to say about the weights."
+            " sample counts, so that large classes influence the weights most."
         )
     if inputs.X.shape[1] > 10 * len(inputs.codes):
         sentences.append(
