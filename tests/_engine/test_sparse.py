@@ -375,7 +375,7 @@ def test_who_takes_sparse_tables():
     for name in taken:
         assert get_tags(getattr(highrelief, name)()).input_tags.sparse
     X, y = sparse_table()
-    with pytest.raises(TypeError, match="does not support sparse X; use .*ReliefF"):
+    with pytest.raises(TypeError, match=r"does not support sparse X; use .*ReliefF"):
         LOGO().fit(scipy.sparse.csr_array(X), y)
 
 

@@ -204,7 +204,7 @@ class TestRefuses:
     X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
 
     def test_continuous_targets(self):
-        with pytest.raises(ValueError, match="use .*HighReliefRegressor"):
+        with pytest.raises(ValueError, match=r"use .*HighReliefRegressor"):
             HighRelief().fit(self.X, self.X[:, 0])
 
     def test_several_targets(self):
