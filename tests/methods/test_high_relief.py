@@ -1,14 +1,16 @@
 """HighRelief: finds features of any order, errs as seldom as it says, and records its work."""
 
+from itertools import permutations
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from scipy.stats import binomtest
+from scipy.stats import binomtest, chi2, kruskal
 
 from highrelief import HighRelief, HighReliefRegressor, PairScan, RReliefF
 from highrelief.datasets import make_epistasis, make_xor
-from highrelief.methods.high_relief import tail_evidence
+from highrelief.methods.high_relief import rank_evidence, tail_evidence
 
 
 def genotypes(seed, n_samples, n_features):
@@ -250,6 +252,39 @@ class TestTailEvidence:
         p = np.exp(-tail_evidence(values, null))
         of_more = np.exp(-tail_evidence(values, null, n_times=5.0))
         np.testing.assert_allclose(of_more, -np.expm1(5.0 * np.log1p(-p)), rtol=1e-9)
+
+
+class TestRankEvidence:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 5)).round(1), rng.integers(0, 3, 60)
+    one = np.zeros(60, np.int64)
+
+    def test_it_is_the_test_of_kruskal_and_wallis(self):
+        X = self.X + 0.5 * self.y[:, np.newaxis] * np.arange(5)
+        p = [kruskal(*(column[self.y == c] for c in range(3))).pvalue for column in X.T]
+        np.testing.assert_allclose(rank_evidence(X, self.y, self.one, 3), -np.log(p), rtol=1e-9)
+
+    def test_sums_of_ranks_have_the_covariance_of_all_permutations_within_strata(self):
+        X, strata = np.array([[0.3], [0.1], [0.2], [5.0], [np.nan], [7.0], [6.0]]), np.repeat([0, 1], [3, 4])
+        y = np.array([0, 1, 2, 0, 0, 1, 2])
+        scores = np.array([3.0, 1.0, 2.0, 1.0, 2.0, 3.0, 2.0]) - 2.0
+        scores = scores / np.repeat([3.0, 4.0], [3, 4])
+        sums = []
+        for first in permutations(y[:3]):
+            for second in permutations(y[3:]):
+                labels = np.array([*first, *second])
+                sums.append([scores[labels == c].sum() for c in (1, 2)])
+        own = np.array([scores[y == c].sum() for c in (1, 2)])
+        expected = own @ np.linalg.inv(np.cov(np.transpose(sums), bias=True)) @ own
+        assert rank_evidence(X, y, strata, 3)[0] == pytest.approx(-chi2.logsf(expected, 2))
+
+    def test_units_of_a_stratum_and_missing_columns_do_not_matter(self):
+        strata = np.arange(60) % 4
+        found = rank_evidence(self.X, self.y, strata, 3)
+        moved = self.X * (1.0 + strata[:, np.newaxis]) + 10.0 * strata[:, np.newaxis]
+        np.testing.assert_allclose(rank_evidence(moved, self.y, strata, 3), found, rtol=1e-9)
+        assert rank_evidence(np.full((60, 1), np.nan), self.y, strata, 3)[0] == 0.0
+        assert np.isfinite(rank_evidence(self.y[:, np.newaxis] * 1.0, self.y, self.one, 3)).all()
 
 
 def test_statistics_are_those_of_the_scan():

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log_ndtr
+from scipy.special import chdtrc, log_ndtr
 from scipy.stats import false_discovery_control, rankdata
 
 from .._engine.parameters import constraints, number, optional, random_generator
+from .._engine.threads import even_ranges, run_all
 from ..base.categorical import CategoricalFeaturesMixin
 from ..base.progress import watched, with_callbacks
 from ..base.selector import best_first
@@ -27,6 +28,8 @@ COMPONENTS = ("single", "conditional", "interaction", "local")
 _LOCAL = 3
 #: Scans of the table, plain and stratified, which share ``level``.
 N_SCANS = 2
+#: Columns that are ranked at a time.
+_COLUMNS_AT_ONCE = 256
 #: Numbers of quantile bins of the scans.
 _N_BINS = (3, 4, 5, 6, 8)
 #: Quantile bins of a continuous target.
@@ -77,8 +80,9 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
     p-values by permuted labels, and the features that remain significant after correction are kept.
 
     1. **Scan** (see :class:`PairScan`). Three statistics per feature: z of its own information about the
-       class (``"single"``), the largest z of its information given a partner (``"conditional"``), the
-       largest z of the interaction part of a pair (``"interaction"``).
+       class or, for a number, the test of Kruskal and Wallis if that is clearer (``"single"``), the largest
+       z of its information given a partner (``"conditional"``), the largest z of the interaction part of a
+       pair (``"interaction"``).
     2. **Elimination** (``"local"``). ReliefF with 10 neighbors in rounds: of more than 256 features half
        stay, then 70 %, until two are left. The statistic is the largest weight of the feature in any round.
        Integers of at most 10 distinct values are categories here, as by
@@ -617,9 +621,8 @@ class _Search:
         partners[scanned] = np.where(among >= 0, scanned[among], -1)
         rest = np.setdiff1d(np.arange(n_features), scanned)
         if rest.size:
-            statistics[rest, 0] = single_statistics(
-                self.table.levels, rest, y, self.n_classes, strata, self.n_threads
-            )
+            z = single_statistics(self.table.levels, rest, y, self.n_classes, strata, self.n_threads)
+            statistics[rest, 0] = self._single(z, rest, y, strata)
         null = np.empty((self.n_permutations, self.n_null, 3))
         for each in null:
             features = np.sort(self.generator.choice(n_features, self.n_null, replace=False))
@@ -627,12 +630,7 @@ class _Search:
         self.advance()
         more_partners = max(n_features - 1, 1) / max(self.n_null - 1, 1)
         evidence = [
-            tail_evidence(
-                _normal_evidence(statistics[:, which]),
-                _normal_evidence(null[..., which]),
-                prior=_PRIOR,
-                n_times=n_times,
-            )
+            tail_evidence(statistics[:, which], null[..., which], prior=_PRIOR, n_times=n_times)
             for which, n_times in enumerate((1.0, more_partners, more_partners))
         ]
         return _ScanEvidence(np.column_stack(evidence), partners)
@@ -644,12 +642,34 @@ class _Search:
         features: NDArray[np.int64],
         advance: Callable[[], object] = lambda: None,
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the statistics of the three components of some features, and the partners."""
+        """Return -log p of the three components of some features, and the partners."""
         levels = self.table.levels.of(features)
         scan = scan_pairs(levels, y, self.n_classes, strata=strata, n_threads=self.n_threads, advance=advance)
-        statistics = np.column_stack([scan.single, scan.conditional, scan.interaction])
+        single = self._single(scan.single, features, y, strata)
+        of_pairs = _normal_evidence(np.column_stack([scan.conditional, scan.interaction]))
         partners = [np.full(features.size, -1), scan.partner, scan.interaction_partner]
-        return statistics, np.column_stack(partners)
+        return np.column_stack([single, of_pairs]), np.column_stack(partners)
+
+    def _single(
+        self,
+        z: NDArray[np.float64],
+        features: NDArray[np.int64],
+        y: NDArray[np.int64],
+        strata: NDArray[np.int64] | None,
+    ) -> NDArray[np.float64]:
+        """Return -log p of single features: by their information z or, of numbers, by their ranks."""
+        evidence = _normal_evidence(z)
+        is_number = np.flatnonzero(~self.table.is_level[features])
+        within = np.zeros(len(y), np.int64) if strata is None else strata
+
+        def of_numbers(start: int, end: int) -> None:
+            which = is_number[start:end]
+            ranked = rank_evidence(self.table.X[:, features[which]], y, within, self.n_classes)
+            evidence[which] = np.maximum(evidence[which], ranked)
+
+        n_blocks = -(-is_number.size // _COLUMNS_AT_ONCE)
+        run_all(of_numbers, even_ranges(is_number.size, n_blocks), self.n_threads)
+        return evidence
 
     def _permutation(self, strata: NDArray[np.int64] | None) -> NDArray[np.int64]:
         """Return a permutation of the samples, within strata."""
@@ -821,6 +841,34 @@ def _of_component(values: NDArray[np.int64], component: NDArray[np.int64]) -> ND
 def _corrected(evidence: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the largest evidence of each row, corrected for the number of columns (Bonferroni)."""
     return np.maximum(evidence.max(axis=1) - np.log(evidence.shape[1]), 0.0)
+
+
+def rank_evidence(
+    X: NDArray[Any], y: NDArray[np.int64], strata: NDArray[np.int64], n_classes: int
+) -> NDArray[np.float64]:
+    """Return -log p of columns by the test of Kruskal and Wallis, within strata.
+
+    Ranks are those within the stratum, divided by its size; their sums by class have the moments that
+    permutations of the classes within strata give them. A missing value has the mean rank.
+    """
+    sums, covariance = np.zeros((X.shape[1], n_classes)), np.zeros((X.shape[1], n_classes, n_classes))
+    for stratum in range(int(strata.max()) + 1):
+        rows = np.flatnonzero(strata == stratum)
+        values = X[rows].astype(np.float64)
+        known = ~np.isnan(values)
+        ranks = rankdata(np.where(known, values, np.inf), axis=0)
+        mean = np.where(known, ranks, 0.0).sum(axis=0) / known.sum(axis=0).clip(1)
+        scores = np.where(known, ranks - mean, 0.0) / rows.size
+        members = np.eye(n_classes)[y[rows]]
+        sizes = members.sum(axis=0)
+        sums += scores.T @ members
+        variance = (scores**2).sum(axis=0) / max(rows.size - 1, 1)
+        of_sizes = np.diag(sizes) - np.outer(sizes, sizes) / rows.size
+        covariance += variance[:, np.newaxis, np.newaxis] * of_sizes
+    # The sums of all classes add up to 0.
+    sums, covariance = sums[:, 1:], covariance[:, 1:, 1:]
+    statistic = np.einsum("fc,fcd,fd->f", sums, np.linalg.pinv(covariance, hermitian=True), sums)
+    return -np.log(np.maximum(chdtrc(n_classes - 1, statistic), _TINY))
 
 
 def _normal_evidence(z: NDArray[np.float64]) -> NDArray[np.float64]:
