@@ -33,6 +33,7 @@ from ._engine.scaling import MissingMask, Scaling
 from ._engine.soft import LocalPairwiseDistances, SoftNeighborhoods, inverse_width
 from ._kernels.cache import kernel_folder
 from ._kernels.jit import ALL_KERNELS
+from .base.categorical import IntegerLevelsWarning
 from .base.compilation import observing_compilation
 from .catalog import ESTIMATORS
 
@@ -168,7 +169,9 @@ def _use(estimator: Any, X: NDArray[Any], y: NDArray[np.int64]) -> None:
 
 def _use_labelings(weighter: Any, X: NDArray[Any], y: NDArray[np.int64]) -> None:
     """Run the kernels of permuted labels."""
-    engine = weighter._choose_engine(weighter._check_fit(X, y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IntegerLevelsWarning)
+        engine = weighter._choose_engine(weighter._check_fit(X, y))
     for among in (Neighborhood(1, weighter.metric), Neighborhood(2, weighter.metric, rank_decay=1.0)):
         for dtype in (np.float32, np.float64):
             engine.relabeled(among).mean_margins(np.stack([y, y[::-1]]), dtype)
