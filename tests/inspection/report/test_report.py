@@ -314,7 +314,7 @@ def test_what_is_kept_in_words():
     model = EnsembleWeighting(ReliefF(), n_estimators=2, aggregate="ranks", random_state=0)
     for estimator, words in (
         (ReliefF(n_features_to_select=2), "2 features are kept, as was chosen."),
-        (model, "6 features are kept: mean ranks do not say which are of no use."),
+        (model, "6 features are kept: mean ranks do not show which are irrelevant."),
         (GFlip(random_state=0), "features are kept: the members of the set."),
         (FisherScore(), "6 features are kept: all with a weight above 0."),
     ):
