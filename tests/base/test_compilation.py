@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from command_line import ENVIRONMENT, highrelief, table_text
+from registry import long
 
 from highrelief import ReliefF
 from highrelief._engine.limits import limits
@@ -104,6 +105,7 @@ def test_a_record_has_the_time_of_fitting_without_it(tmp_path, monkeypatch, comp
     assert times["fitting"] < wall[0]
 
 
+@long
 @pytest.mark.slow
 def test_a_cold_cache(tmp_path):
     """One line, of a process that compiles; none of the next, which loads the kernels."""

@@ -25,7 +25,7 @@ from command_line import (
     started,
     table_text,
 )
-from registry import THOROUGH
+from registry import THOROUGH, long
 
 typer = pytest.importorskip("typer", reason="the command needs the extra 'report'")
 pytest.importorskip("rich", reason="the command needs the extra 'report'")
@@ -642,6 +642,7 @@ class TestBadInput:
         result = highrelief(name, "t.csv", "-t", "class", *options, cwd=tmp_path)
         refused(result, 1, "'class' has 10,000 classes in 30,000 rows; at most 1,000 are allowed")
 
+    @long
     @pytest.mark.slow
     def test_ten_to_the_six_columns(self, tmp_path):
         rng = np.random.default_rng(0)

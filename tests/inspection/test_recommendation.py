@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from registry import long
 
 from highrelief import (
     FREL,
@@ -33,6 +34,7 @@ def found_in(estimator, X, y, **options):
     return recommend(estimator.fit(X, y), X, y, **options)
 
 
+@long
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS, ids=lambda each: type(each).__name__)
 def test_on_noise_none_is_recommended(method):

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from protocol_sets import written_set
-from registry import THOROUGH
+from registry import THOROUGH, long
 
 from highrelief import LHRelief
 from highrelief.datasets import make_fermat_spiral
@@ -322,6 +322,7 @@ def gene_outcomes(data, little_choice):
     return run_plan(planned)
 
 
+@long
 def test_the_tables_of_gene_sets(gene_outcomes, data):
     json.dumps(list(gene_outcomes.values()), allow_nan=False)
     tables = find_experiment("lhr-table5").results(gene_outcomes)
@@ -344,6 +345,7 @@ def test_the_tables_of_gene_sets(gene_outcomes, data):
         assert all(pair.reproduced is None or 0.0 <= pair.reproduced.mean <= 100.0 for pair in table.pairs)
 
 
+@long
 def test_genes_are_selected_without_the_sample_that_is_left_out(gene_outcomes, data):
     """One cell again: the best gene by |t|, anew for every sample, judged by naive Bayes."""
     from sklearn.naive_bayes import GaussianNB
@@ -377,6 +379,7 @@ def test_prostate1_is_the_training_samples():
     assert len(lhr_2014.samples_of(DataSet("leukemia_golub", X, y, more))[1]) == 6
 
 
+@long
 def test_figures_are_drawn(spiral_outcomes, gene_outcomes):
     pytest.importorskip("matplotlib", reason="figures need the extra 'report'")
     (first,) = find_experiment("lhr-fig1").figures(spiral_outcomes).values()
