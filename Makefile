@@ -41,9 +41,9 @@ coverage-kernels: $(VENV)/.installed
 
 # What other versions of the libraries may break; all else is asked of the newest alone: pages in a browser, the
 # tutorial, the papers' experiments, benchmarks, what is compiled when, variants of a method, and all that is slow.
-OLDEST_TESTS := $(addprefix contract/test_, dask input scikit_learn selection weights) _engine/test_sparse \
-	$(addprefix base/test_, categorical meta notebook) inspection/report/test_page $(addprefix io/test_, reading roles) \
-	cli/test_commands selection/test_ensemble test_saving test_stability
+OLDEST_TESTS := $(addprefix contract/test_, dask input scikit_learn weights) _engine/test_sparse \
+	$(addprefix base/test_, categorical meta notebook) inspection/report/test_page io/test_reading \
+	cli/test_commands selection/test_ensemble test_saving
 test-oldest: $(OLDEST)/.installed
 	HIGHRELIEF_ONLY_PLAIN_VARIANTS=1 $(OLDEST)/bin/python -m pytest $(PROCESSES) -m "not slow" \
 		$(OLDEST_TESTS:%=tests/%.py)

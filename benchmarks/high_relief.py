@@ -152,7 +152,8 @@ def weak_main_effects(data: Path) -> Part:
     """Ten of 100 features shifted by 0.3 to 0.6 standard deviations, 300 samples."""
     found: Part = {name: [] for name in ALL}
     for seed in range(40):
-        random = np.random.default_rng(FIRST_SEED + seed)
+        # HighRelief got a test of ranks after a look at seeds below.
+        random = np.random.default_rng(FIRST_SEED + 1000 + seed)
         y = random.permutation(np.arange(300) % 2)
         X = random.standard_normal((300, 100))
         X[:, :10] += np.linspace(0.3, 0.6, 10) * y[:, np.newaxis]
