@@ -279,6 +279,7 @@ class TestCount:
             assert ReliefF().fit(*table()).execution_["n_threads"] == 3
         assert count_here(None) == 1
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
     def test_workers_of_joblib_do_not_multiply(self, backend):
         cores = joblib.cpu_count()

@@ -82,6 +82,7 @@ def test_time_stands_still_meanwhile(compilations):
     assert clock() - before < compilation_seconds()
 
 
+@pytest.mark.slow
 def test_a_record_has_the_time_of_fitting_without_it(tmp_path, monkeypatch, compilations):
     pytest.importorskip("typer", reason="the command needs the extra 'cli'")
     fit, wall = ReliefF.fit, []

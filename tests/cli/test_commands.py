@@ -113,6 +113,7 @@ class TestRank:
         assert set(record["versions"]) >= {"python", "numpy", "scikit-learn", "numba"}
         assert set(record["time"]) == {"started", "reading", "fitting", "resampling"}
 
+    @pytest.mark.slow
     def test_settings_of_a_cross_validated_method_reach_search_and_estimator(self, table, tmp_path):
         settings = ["--set", "cv=3", "--set", "alphas=[0.2]", "--set", "max_iter=10"]
         result = highrelief(
@@ -140,6 +141,7 @@ class TestRank:
         table.write_text(table_text(seed=1))
         refused(highrelief("rank", "--repeat", tmp_path / "a" / "run.json"), 1, "SHA-256 differs")
 
+    @pytest.mark.slow
     def test_a_record_that_moved_with_its_data(self, table, tmp_path):
         highrelief("rank", table.name, "-t", "class", "--out", "a", "--no-report", cwd=tmp_path)
         (tmp_path / "elsewhere").mkdir()
@@ -148,6 +150,7 @@ class TestRank:
         result = highrelief("rank", "--repeat", tmp_path / "elsewhere" / "run.json")
         assert result.returncode == 0, result.stderr
 
+    @pytest.mark.slow
     def test_genes_as_rows(self, tmp_path):
         lines = [line.split(",") for line in table_text().splitlines()]
         genes = [["gene", *(row[0] for row in lines[1:])]]

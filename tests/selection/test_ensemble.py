@@ -253,6 +253,7 @@ def test_sparse_tables_and_missing_values_as_far_as_the_wrapped_takes_them():
         ensemble_of(RidgeClassifier()).fit(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_workers_of_joblib(n_jobs):
     X, y = continuous_table()
