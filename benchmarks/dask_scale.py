@@ -28,6 +28,7 @@ from highrelief._dask.table import Partition, block_sizes
 from . import dask_costs as costs
 from .dask_costs import FAN_IN, Bytes, Problem
 from .machine import environment
+from .tables import between_marks
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 KEPT, PAGE = DOCS / "scale.json", DOCS / "scale.md"
@@ -372,13 +373,6 @@ def _time(seconds: float) -> str:
     return f"{seconds / 60.0:.3g} min" if seconds >= 120.0 else f"{seconds:.3g} s"
 
 
-def _put(text: str, name: str, lines: list[str]) -> str:
-    """The page with new lines between the marks of that name."""
-    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-    before, rest = text.split(begin)
-    return before + begin + "\n".join(lines) + "\n" + end + rest.split(end)[1]
-
-
 def write_page() -> None:
     """Make the tables of the page from what was measured."""
     found, text = json.loads(KEPT.read_text(encoding="utf-8")), PAGE.read_text(encoding="utf-8")
@@ -387,7 +381,7 @@ def write_page() -> None:
         ("scaling", scaling_lines(found)),
         ("prediction", prediction_lines(found)),
     ):
-        text = _put(text, name, lines)
+        text = between_marks(text, name, lines)
     PAGE.write_text(text, encoding="utf-8")
 
 

@@ -32,6 +32,8 @@ from highrelief import FREL, LOGO, FisherScore, HighRelief, IRelief, MultiSURF, 
 from highrelief.datasets import make_epistasis, make_xor
 from highrelief.papers.data import PROBLEMS, nonlinear_problem
 
+from .tables import between_marks
+
 HERE = Path(__file__).parent
 STORED = HERE / "high_relief.json"
 PAGE = HERE.parent / "docs" / "methods" / "high-relief.md"
@@ -493,9 +495,7 @@ def page() -> None:
     """Write the tables into the page, between their marks."""
     text = PAGE.read_text(encoding="utf-8")
     for name, table in TABLES.items():
-        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-        before, _, rest = text.partition(begin)
-        text = before + begin + "\n".join(["", *table(), "", ""]) + end + rest.partition(end)[2]
+        text = between_marks(text, name, ["", *table(), ""])
     PAGE.write_text(text, encoding="utf-8")
 
 

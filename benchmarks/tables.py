@@ -8,6 +8,13 @@ from typing import NamedTuple
 from .results import Part, Run, Target
 
 
+def between_marks(text: str, name: str, lines: Sequence[str]) -> str:
+    """Return a page with new lines between the marks of that name."""
+    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+    before, rest = text.split(begin)
+    return before + begin + "\n".join(lines) + "\n" + end + rest.split(end)[1]
+
+
 class Table(NamedTuple):
     """Rows of words under a title; the first column names the row."""
 

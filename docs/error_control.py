@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -334,15 +334,20 @@ def draw(kept: dict[str, Any]) -> None:
     figure.savefig(PICTURES / "error-control-permutation.png", dpi=110)
 
 
-def page() -> None:
-    """Put the tables into the page, between their marks, and draw the picture."""
-    kept = json.loads(KEPT.read_text(encoding="utf-8"))
-    text = PAGE.read_text(encoding="utf-8")
-    for name, table in TABLES.items():
+def write_tables(path: Path, tables: Mapping[str, list[str]]) -> None:
+    """Write the lines of tables into a page, between the marks of their names."""
+    text = path.read_text(encoding="utf-8")
+    for name, lines in tables.items():
         begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
         before, _, rest = text.partition(begin)
-        text = before + begin + "\n".join(["", *table(kept), "", ""]) + end + rest.partition(end)[2]
-    PAGE.write_text(text, encoding="utf-8")
+        text = before + begin + "\n".join(["", *lines, "", ""]) + end + rest.partition(end)[2]
+    path.write_text(text, encoding="utf-8")
+
+
+def page() -> None:
+    """Write the tables into the page, and draw the picture."""
+    kept = json.loads(KEPT.read_text(encoding="utf-8"))
+    write_tables(PAGE, {name: table(kept) for name, table in TABLES.items()})
     draw(kept)
 
 

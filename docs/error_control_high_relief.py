@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from error_control import Rate, judged, noise
+from error_control import Rate, judged, noise, write_tables
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control, norm, ttest_ind
 from sklearn.ensemble import RandomForestClassifier
@@ -388,13 +388,8 @@ TABLES = {"null": null_table, "signal": signal_table, "power": power_table}
 
 
 def page() -> None:
-    """Write the tables into the page, between their marks."""
-    text = PAGE.read_text(encoding="utf-8")
-    for name, table in TABLES.items():
-        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-        before, _, rest = text.partition(begin)
-        text = before + begin + "\n".join(["", *table(), "", ""]) + end + rest.partition(end)[2]
-    PAGE.write_text(text, encoding="utf-8")
+    """Write the tables into the page."""
+    write_tables(PAGE, {name: table() for name, table in TABLES.items()})
 
 
 if __name__ == "__main__":

@@ -4,6 +4,23 @@
 const wholeLabels = { axisLabel: { formatter: count } };
 const unruled = { splitLine: { show: false } };
 
+/** Colors of values from -limit to limit, with a legend below the chart. */
+function divergingColors(limit, length, text) {
+  return {
+    type: 'continuous',
+    min: -limit,
+    max: limit,
+    orient: 'horizontal',
+    left: 'center',
+    bottom: 0,
+    itemWidth: 12,
+    itemHeight: length,
+    text,
+    textStyle: { color: color('soft') },
+    inRange: { color: [color('negative'), color('middle'), color('positive')] },
+  };
+}
+
 // ---- the finding ----
 
 /** Weights of the best features as bars; those to keep stand out, and so does what chance reaches. */
@@ -127,20 +144,7 @@ function mapOption(narrow) {
     },
     xAxis: namedAxis(sampleNames, { name: 'samples', nameGap: 8, axisLabel: { show: false }, axisLine: { show: false } }),
     yAxis: namedAxis(rows, { inverse: true, axisLine: { show: false }, axisLabel: { fontSize: narrow ? 9 : 11 } }, narrow ? 9 : 18),
-    visualMap: {
-      type: 'continuous',
-      seriesIndex: 0,
-      min: -2.5,
-      max: 2.5,
-      orient: 'horizontal',
-      left: 'center',
-      bottom: 0,
-      itemWidth: 12,
-      itemHeight: narrow ? 120 : 200,
-      text: ['+2.5', '−2.5'],
-      textStyle: { color: color('soft') },
-      inRange: { color: [color('negative'), color('middle'), color('positive')] },
-    },
+    visualMap: { seriesIndex: 0, ...divergingColors(2.5, narrow ? 120 : 200, ['+2.5', '−2.5']) },
     series: [
       { type: 'heatmap', data: cells, progressive: 0 },
       { type: 'heatmap', data: bands, progressive: 0 },
@@ -412,19 +416,7 @@ function correlationsOption(narrow) {
     },
     xAxis: namedAxis(names, { axisLabel: { rotate: 60, ...labels } }, length),
     yAxis: namedAxis(names, { inverse: true, axisLabel: labels }, length),
-    visualMap: {
-      type: 'continuous',
-      min: -1,
-      max: 1,
-      orient: 'horizontal',
-      left: 'center',
-      bottom: 0,
-      itemWidth: 12,
-      itemHeight: narrow ? 140 : 240,
-      text: ['1', '−1'],
-      textStyle: { color: color('soft') },
-      inRange: { color: [color('negative'), color('middle'), color('positive')] },
-    },
+    visualMap: divergingColors(1, narrow ? 140 : 240, ['1', '−1']),
     series: [{ type: 'heatmap', data: cells, itemStyle: { borderColor: color('paper'), borderWidth: 1 } }],
   };
 }
@@ -464,19 +456,7 @@ function interactionsOption(narrow) {
     },
     xAxis: namedAxis(names, { axisLabel: { rotate: 60, ...labels } }, length),
     yAxis: namedAxis(rows.map((place) => names[place]), { inverse: true, axisLabel: labels }, length),
-    visualMap: {
-      type: 'continuous',
-      min: -1,
-      max: 1,
-      orient: 'horizontal',
-      left: 'center',
-      bottom: 0,
-      itemWidth: 12,
-      itemHeight: narrow ? 140 : 240,
-      text: ['loses all', 'doubles'],
-      textStyle: { color: color('soft') },
-      inRange: { color: [color('negative'), color('middle'), color('positive')] },
-    },
+    visualMap: divergingColors(1, narrow ? 140 : 240, ['loses all', 'doubles']),
     series: [{
       type: 'heatmap',
       data: cells,
