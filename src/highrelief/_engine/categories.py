@@ -111,12 +111,13 @@ class Encoding:
         )
         X = np.empty((n_samples, n_columns), dtype)
         X[:, self.first[~self.is_categorical]] = numbers
-        for feature, n_levels, codes in zip(self.features, self.n_levels, self.codes, strict=True):
-            first = self.first[feature]
-            if n_levels > 2:
-                X[:, first : first + n_levels] = codes[:, np.newaxis] == np.arange(n_levels)
-            else:
-                X[:, first] = codes == 1
+        of_levels = np.flatnonzero(self.is_categorical[self.owner])
+        place = np.searchsorted(self.features, self.owner[of_levels])
+        # A feature of two levels has one column.
+        level = np.where(self.n_levels[place] > 2, of_levels - self.first[self.owner[of_levels]], 1)
+        for start in range(0, of_levels.size, _COLUMNS_AT_ONCE):
+            part = slice(start, start + _COLUMNS_AT_ONCE)
+            X[:, of_levels[part]] = (self.codes[place[part]] == level[part, np.newaxis]).T
         return X
 
     def of_samples(self, samples: NDArray[np.bool_ | np.int64]) -> Self:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc, log_ndtr
 from scipy.stats import false_discovery_control, rankdata
 
+from .._engine.categories import MOST_LEVELS, level_counts
 from .._engine.parameters import constraints, number, optional, random_generator
 from .._engine.threads import even_ranges, run_all
 from ..base.categorical import CategoricalFeaturesMixin
@@ -19,19 +20,26 @@ from ..base.selector import best_first
 from ..base.training_data import TrainingData
 from ..base.validation import FLOAT_TYPES, type_of_target
 from ..base.weighter import FeatureWeighter
-from .pair_scan import Levels, levels_of, n_steps, scan_pairs, single_statistics
+from .pair_scan import Levels, Scan, discretized, merged_codes, n_steps, scan_pairs, single_statistics
 from .relief import ReliefF
 from .rrelieff import ContinuousTargetMixin, RReliefF
+from .smooth_tests import (
+    MOST_STEPS,
+    N_FUNCTIONS,
+    Functions,
+    SmoothTests,
+    functions_of,
+    single_tests,
+    smooth_tests,
+)
 
 #: Components, in the order of the columns of ``evidence_``.
 COMPONENTS = ("single", "conditional", "interaction", "local")
-_LOCAL = 3
+_INTERACTION, _LOCAL = 2, 3
 #: Scans of the table, plain and stratified, which share ``level``.
 N_SCANS = 2
-#: Columns that are ranked at a time.
+#: Columns that are tested by themselves at a time.
 _COLUMNS_AT_ONCE = 256
-#: Numbers of quantile bins of the scans.
-_N_BINS = (3, 4, 5, 6, 8)
 #: Quantile bins of a continuous target.
 _TARGET_BINS = 3
 #: Features of a scan with permuted labels, and the values of the null distribution to collect.
@@ -58,13 +66,14 @@ _NEIGHBORS = 10
 _REFERENCES = 2000
 _PREDICTORS = 16
 _ROWS_AT_ONCE = 256
-#: Nanoseconds of one pair of features and two classes: binned; of levels, and per sample.
-_BINNED_PAIR = 2500.0
-_LEVEL_PAIR = 30.0
-_PER_SAMPLE = 0.04
+#: Nanoseconds of one pair of features and two classes, and per sample: of levels, and if any are numbers.
+_LEVEL_PAIR, _LEVEL_SAMPLE = 30.0, 0.04
+_NUMBER_PAIR, _NUMBER_SAMPLE = 250.0, 1.3
+#: Bytes of the functions of the numbers.
+_MOST_BYTES = 2.0**31
 #: Work by default, per squared sample and feature, and its limits.
-_WORK = 12.0
-_LEAST_WORK = 5e7
+_WORK = 8.0
+_LEAST_WORK = 3e7
 _MOST_WORK = 1e12
 #: Passes over all pairs of samples of an elimination, and samples that it has at least.
 _PASSES = 5.0
@@ -73,16 +82,22 @@ _TINY = np.finfo(np.float64).tiny
 
 
 class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
-    """HighRelief: one fit that finds features of any order, and how many to keep.
+    r"""HighRelief: one fit that finds features of any order, and how many to keep.
 
     A feature may be informative by itself, together with one other feature, or only within a larger
     group, and a strong mechanism may hide a second one. Four components look for these; each turns into
     p-values by permuted labels, and the features that remain significant after correction are kept.
 
-    1. **Scan** (see :class:`PairScan`). Three statistics per feature: z of its own information about the
-       class or, for a number, the test of Kruskal and Wallis if that is clearer (``"single"``), the largest
-       z of its information given a partner (``"conditional"``), the largest z of the interaction part of a
-       pair (``"interaction"``).
+    1. **Scan** of all pairs. Three statistics per feature: of the feature by itself (``"single"``), the
+       largest given a partner (``"conditional"``), the largest of the interaction with a partner
+       (``"interaction"``), as normal deviates z. If all features are levels, such as genotypes, they are
+       those of :class:`PairScan`. Otherwise they are smooth tests (Neyman 1937): with weights
+       :math:`w_k = 0.9^k`, functions :math:`f_k(x) = \cos(k \pi u)`, k = 1, …, 6, of the relative rank u of
+       x, scaled to mean 0 and mean square 1, and residuals r of the class,
+       :math:`S_j = \sum_k w_k (\sum_n r_n f_k(x_{nj}))^2` for a feature,
+       :math:`T_{ij} = \sum_{kl} w_k w_l (\sum_n r_n f_k(x_{ni}) f_l(x_{nj}))^2` for an interaction, and
+       :math:`S_j + T_{ij}` for feature j given i. Levels beside numbers have one function each. Of a number
+       the test of Kruskal and Wallis counts instead of S if it is clearer.
     2. **Elimination** (``"local"``). ReliefF with 10 neighbors in rounds: of more than 256 features half
        stay, then 70 %, until two are left. The statistic is the largest weight of the feature in any round.
        Integers of at most 10 distinct values are categories here, as by
@@ -110,8 +125,8 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
         Familywise error rate: bound on the probability of keeping a feature that does not matter.
     max_work : float or None, default=None
         Bound on the work of a scan, in units of about a nanosecond on one core; if all pairs take more, those
-        of the features of largest ReliefF weight are scanned, as ``execution_`` reports. None: 12·n²·p for n
-        samples and p features, about six times the work of :class:`IRelief`, within 5e7 and 1e12. The
+        of the features of largest ReliefF weight are scanned, as ``execution_`` reports. None: 8·n²·p for n
+        samples and p features, about four times the work of :class:`IRelief`, within 3e7 and 1e12. The
         elimination uses a random part of the samples if it would take more than 1e12.
     categorical_features : "auto", "from_dtype", mask, indices or names, default=None
         Features whose values are levels without an order. "from_dtype": the columns of a DataFrame that
@@ -151,11 +166,11 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
     qvalues_ : array of shape (n_features,)
         Smallest false discovery rate (Benjamini and Hochberg) at which the feature is found.
     found_by_ : array of shape (n_features,)
-        Component with the smallest p-value of the feature, ``"stratified"`` if the stratified scan found it;
-        ``""`` if it is not recommended.
+        First of the components, in the order of ``evidence_``, by which the feature is recommended,
+        ``"stratified"`` if the stratified scan found it; ``""`` if it is not recommended.
     partner_ : array of shape (n_features,)
-        Index of the best partner, of a feature found by the conditional or the interaction component; -1
-        otherwise.
+        Index of the best partner of a recommended feature that the conditional component found, or that
+        the interaction component finds too; -1 otherwise.
     local_weight_ : array of shape (n_features,)
         Largest weight of ReliefF in the rounds of elimination.
     evidence_ : array of shape (n_features, 4)
@@ -178,6 +193,8 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
 
     References
     ----------
+    Neyman, J. (1937). "Smooth" test for goodness of fit. Skandinavisk Aktuarietidskrift 20, 149-199.
+
     Urbanowicz, R., Olson, R., Schmitt, P., Meeker, M. and Moore, J. (2018). Benchmarking relief-based feature
     selection methods for bioinformatics data mining. Journal of Biomedical Informatics 85, 168-188.
 
@@ -342,7 +359,7 @@ class HighReliefRegressor(ContinuousTargetMixin, HighRelief):
         Familywise error rate: bound on the probability of keeping a feature that does not matter.
     max_work : float or None, default=None
         Bound on the work of a scan, in units of about a nanosecond on one core, as in :class:`HighRelief`.
-        None: 12·n²·p for n samples and p features, within 5e7 and 1e12.
+        None: 8·n²·p for n samples and p features, within 3e7 and 1e12.
     categorical_features : "auto", "from_dtype", mask, indices or names, default=None
         Features whose values are levels without an order. "from_dtype": the columns of a DataFrame that
         contain categories or text. "auto": these, columns of at most two values, and integers of at most
@@ -381,11 +398,11 @@ class HighReliefRegressor(ContinuousTargetMixin, HighRelief):
     qvalues_ : array of shape (n_features,)
         Smallest false discovery rate (Benjamini and Hochberg) at which the feature is found.
     found_by_ : array of shape (n_features,)
-        Component with the smallest p-value of the feature, ``"stratified"`` if the stratified scan found it;
-        ``""`` if it is not recommended.
+        First of the components, in the order of ``evidence_``, by which the feature is recommended,
+        ``"stratified"`` if the stratified scan found it; ``""`` if it is not recommended.
     partner_ : array of shape (n_features,)
-        Index of the best partner, of a feature found by the conditional or the interaction component; -1
-        otherwise.
+        Index of the best partner of a recommended feature that the conditional component found, or that
+        the interaction component finds too; -1 otherwise.
     local_weight_ : array of shape (n_features,)
         Largest weight of RReliefF in the rounds of elimination.
     evidence_ : array of shape (n_features, 4)
@@ -439,14 +456,26 @@ class _Table(NamedTuple):
     X: NDArray[Any]
     #: (n_features,) whether the values are levels, not numbers.
     is_level: NDArray[np.bool_]
-    #: The same features as levels.
-    levels: Levels
+    #: (features that are levels, n_samples) their levels, rare ones merged; -1 where a value is missing.
+    codes: NDArray[np.int8]
     #: (n_samples,) classes 0, 1, …
     y: NDArray[np.int64]
     #: (n_samples,) target of the elimination: the classes, or numbers.
     target: NDArray[Any]
     #: (n_samples,) batches 0, 1, …, or None.
     batches: NDArray[np.int64] | None
+
+    def codes_of(self, features: NDArray[np.int64]) -> NDArray[np.int8]:
+        """Return the levels of those features that are levels."""
+        return self.codes[(np.cumsum(self.is_level) - 1)[features[self.is_level[features]]]]
+
+    def levels_of(self, features: NDArray[np.int64]) -> Levels:
+        """Return features of a table of levels only."""
+        return Levels(self.codes_of(features), np.arange(features.size)[:, np.newaxis])
+
+    def functions_of(self, features: NDArray[np.int64], strata: NDArray[np.int64] | None) -> Functions:
+        """Return features as functions."""
+        return functions_of(self.X[:, features], self.codes_of(features), self.is_level[features], strata)
 
 
 def _table_of(
@@ -457,16 +486,24 @@ def _table_of(
     n_threads: int,
 ) -> _Table:
     """Return the features that vary."""
-    levels, encoding = levels_of(data, _N_BINS, n_threads), data.encoding
-    X = data.observed
+    encoding, X = data.encoding, data.observed
+    is_category = np.zeros(varies.size, bool)
     if encoding is not None:
-        numbers = X[:, encoding.first[~encoding.is_categorical]]
+        is_category, numbers = encoding.is_categorical, X[:, encoding.first[~encoding.is_categorical]]
         X = np.empty((len(X), encoding.n_features))
-        X[:, ~encoding.is_categorical], X[:, encoding.features] = numbers, encoding.observed
-    columns = levels.columns[varies]
+        X[:, ~is_category], X[:, is_category] = numbers, encoding.observed
+    X, is_category = X[:, varies], is_category[varies]
+    is_level = is_category | (level_counts(X) <= MOST_LEVELS)
+    # Integers are merged with their neighbors, categories with any.
+    is_number = ~is_category[is_level]
+    codes = np.empty((is_level.sum(), len(X)), np.int8)
+    codes[is_number] = discretized(X[:, is_level & ~is_category], (), n_threads).codes
+    if encoding is not None:
+        codes[~is_number] = [
+            merged_codes(each, ordered=False) for each in encoding.codes[varies[encoding.features]]
+        ]
     batches = None if data.batch_constraint is None else data.batch_constraint.batches
-    is_level = columns[:, 0] == columns[:, -1]
-    return _Table(X[:, varies], is_level, Levels(levels.codes, columns), y, target, batches)
+    return _Table(X, is_level, codes, y, target, batches)
 
 
 def _tertiles(values: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -547,8 +584,10 @@ class _Search:
         self.rows = np.arange(n_samples)
         if n_local < n_samples:
             self.rows = np.sort(generator.choice(n_samples, n_local, replace=False))
-        of_scan = n_steps(table.levels.of(np.arange(self.n_scanned))) + 1
-        self.most_steps = (1 + self.n_local_permutations) * len(self.round_sizes) + N_SCANS * of_scan
+        of_scan = MOST_STEPS
+        if table.is_level.all():
+            of_scan = n_steps(table.levels_of(np.arange(self.n_scanned)))
+        self.most_steps = (1 + self.n_local_permutations) * len(self.round_sizes) + N_SCANS * (of_scan + 1)
         self.advance: Callable[[], object] = lambda: None
 
     def run(self, advance: Callable[[], object]) -> _Findings:
@@ -568,8 +607,8 @@ class _Search:
         refuted = self._refuted(evidence, spread=float(np.mean([each.first.std() for each in null])))
         counted = evidence.copy()
         counted[refuted, _LOCAL] = 0.0
-        best, component = _corrected(counted), counted.argmax(axis=1)
-        partner = _of_component(np.column_stack([first.partners, np.full(best.size, -1)]), component)
+        best = _corrected(counted)
+        component, partner = self._found_by(counted, first.partners)
         passes, n_strata = best >= self.needed, 0
         if passes.any() and not passes.all():
             predictors = np.flatnonzero(passes)[best_first(best[passes], _PREDICTORS)]
@@ -577,16 +616,31 @@ class _Search:
                 self._residuals(predictors) if self.is_continuous else (table.y, self._strata(predictors))
             )
             n_strata = int(strata.max()) + 1
-            second = self._scan_evidence(y, strata, scanned)
-            again = _corrected(second.evidence)
-            better = ~passes & (again > best)
-            best = np.where(better, again, best)
-            partner = np.where(
-                better, _of_component(second.partners, second.evidence.argmax(axis=1)), partner
-            )
-            component = np.where(better, len(COMPONENTS), component)
-            passes = best >= self.needed
+            n_batches = 1 if table.batches is None else int(table.batches.max()) + 1
+            # If all samples have the same prediction, the second scan would be the first one.
+            if n_strata > n_batches or self.is_continuous:
+                second = self._scan_evidence(y, strata, scanned)
+                again = _corrected(second.evidence)
+                better = ~passes & (again > best)
+                best = np.where(better, again, best)
+                partner = np.where(better, self._found_by(second.evidence, second.partners)[1], partner)
+                component = np.where(better, len(COMPONENTS), component)
+                passes = best >= self.needed
         return _Findings(evidence, best, component, partner, largest, passes, self.needed, n_strata)
+
+    def _found_by(
+        self, evidence: NDArray[np.float64], partners: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the component that finds each feature, and the partner.
+
+        The component is the first by which the feature passes, or the one with the most evidence if it passes
+        by none. The partner is that of the component, or of the interaction if that passes too.
+        """
+        passes = evidence - np.log(evidence.shape[1]) >= self.needed
+        component = np.where(passes.any(axis=1), passes.argmax(axis=1), evidence.argmax(axis=1))
+        of_component = np.where(component < partners.shape[1], component, 0)
+        with_partner = np.where(passes[:, _INTERACTION], _INTERACTION, of_component)
+        return component, np.take_along_axis(partners, with_partner[:, np.newaxis], axis=1)[:, 0]
 
     def _refuted(self, evidence: NDArray[np.float64], spread: float) -> NDArray[np.int64]:
         """Return the features whose local component does not count.
@@ -621,8 +675,7 @@ class _Search:
         partners[scanned] = np.where(among >= 0, scanned[among], -1)
         rest = np.setdiff1d(np.arange(n_features), scanned)
         if rest.size:
-            z = single_statistics(self.table.levels, rest, y, self.n_classes, strata, self.n_threads)
-            statistics[rest, 0] = self._single(z, rest, y, strata)
+            statistics[rest, 0] = self._single(self._single_z(rest, y, strata), rest, y, strata)
         null = np.empty((self.n_permutations, self.n_null, 3))
         for each in null:
             features = np.sort(self.generator.choice(n_features, self.n_null, replace=False))
@@ -643,12 +696,33 @@ class _Search:
         advance: Callable[[], object] = lambda: None,
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return -log p of the three components of some features, and the partners."""
-        levels = self.table.levels.of(features)
-        scan = scan_pairs(levels, y, self.n_classes, strata=strata, n_threads=self.n_threads, advance=advance)
-        single = self._single(scan.single, features, y, strata)
-        of_pairs = _normal_evidence(np.column_stack([scan.conditional, scan.interaction]))
-        partners = [np.full(features.size, -1), scan.partner, scan.interaction_partner]
+        table = self.table
+        options: Any = {"strata": strata, "n_threads": self.n_threads, "advance": advance}
+        found: Scan | SmoothTests
+        if table.is_level.all():
+            found = scan_pairs(table.levels_of(features), y, self.n_classes, **options)
+        else:
+            found = smooth_tests(table.functions_of(features, strata), y, self.n_classes, **options)
+        single = self._single(found.single, features, y, strata)
+        of_pairs = _normal_evidence(np.column_stack([found.conditional, found.interaction]))
+        partners = [np.full(features.size, -1), found.partner, found.interaction_partner]
         return np.column_stack([single, of_pairs]), np.column_stack(partners)
+
+    def _single_z(
+        self, features: NDArray[np.int64], y: NDArray[np.int64], strata: NDArray[np.int64] | None
+    ) -> NDArray[np.float64]:
+        """Return the z that a scan gives single features, without the pairs."""
+        table = self.table
+        if table.is_level.all():
+            return single_statistics(
+                table.levels_of(features), np.arange(features.size), y, self.n_classes, strata, self.n_threads
+            )
+
+        def part(start: int, end: int) -> NDArray[np.float64]:
+            return single_tests(table.functions_of(features[start:end], strata), y, self.n_classes, strata)
+
+        ranges = even_ranges(features.size, -(-features.size // _COLUMNS_AT_ONCE))
+        return np.concatenate(run_all(part, ranges, self.n_threads))
 
     def _single(
         self,
@@ -815,10 +889,14 @@ def _n_scanned(n_samples: int, is_level: NDArray[np.bool_], n_classes: int, max_
     n_features = is_level.size
     if max_work is None:
         max_work = min(max(_WORK * n_samples**2 * n_features, _LEAST_WORK), _MOST_WORK)
-    of_pair = _LEVEL_PAIR + _PER_SAMPLE * n_samples if is_level.all() else _BINNED_PAIR
-    # Counts are those of classes and, in the stratified scan, of as many strata.
-    of_pair *= (0.5 * n_classes) ** 2
-    return min(n_features, max(2, int(np.sqrt(2.0 * max_work / of_pair))))
+    if is_level.all():
+        # Counts are those of classes and, in the stratified scan, of as many strata.
+        of_pair, most = (_LEVEL_PAIR + _LEVEL_SAMPLE * n_samples) * (0.5 * n_classes) ** 2, n_features
+    else:
+        of_pair = (_NUMBER_PAIR + _NUMBER_SAMPLE * n_samples) * (n_classes - 1.0)
+        # Functions are there twice, as they are and scaled.
+        most = int(_MOST_BYTES / (8.0 * N_FUNCTIONS * n_samples))
+    return min(n_features, max(2, min(most, int(np.sqrt(2.0 * max_work / of_pair)))))
 
 
 def _round_sizes(n_features: int) -> list[int]:
@@ -831,11 +909,6 @@ def _round_sizes(n_features: int) -> list[int]:
 
 
 # p-values
-
-
-def _of_component(values: NDArray[np.int64], component: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the value of each feature in its component, given those in all."""
-    return np.take_along_axis(values, component[:, np.newaxis], axis=1)[:, 0]
 
 
 def _corrected(evidence: NDArray[np.float64]) -> NDArray[np.float64]:

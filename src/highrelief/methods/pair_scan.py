@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
-from .._engine.categories import MISSING, MOST_LEVELS
+from .._engine.categories import MISSING, MOST_LEVELS, level_codes_of_columns, level_counts
 from .._engine.memory import check_room
 from .._engine.parameters import constraints, count, random_generator
 from .._engine.threads import even_ranges, n_pieces, run_all
@@ -324,7 +324,7 @@ def levels_of(data: TrainingData, n_bins: Sequence[int], n_threads: int = 1) -> 
         return discretized(data.observed, n_bins, n_threads)
     is_categorical = encoding.is_categorical
     numbers = discretized(data.observed[:, encoding.first[~is_categorical]], n_bins, n_threads)
-    codes = np.stack([_merged_codes(row, ordered=False) for row in encoding.codes])
+    codes = np.stack([merged_codes(row, ordered=False) for row in encoding.codes])
     columns = np.empty((encoding.n_features, numbers.columns.shape[1]), np.int64)
     columns[~is_categorical] = numbers.columns
     columns[is_categorical] = len(numbers.codes) + np.arange(len(codes))[:, np.newaxis]
@@ -346,18 +346,27 @@ def _discretized_block(X: NDArray[Any], n_bins: Sequence[int]) -> tuple[NDArray[
     """Return the levels of some features, (row, n_samples), and the number of rows of each."""
     columns = np.ascontiguousarray(X.T)
     is_small, small = _small_integers(columns)
-    is_complete, complete = _complete_levels(columns, ~is_small, n_bins)
-    others = {int(j): _column_levels(columns[j], n_bins) for j in np.flatnonzero(~is_small & ~is_complete)}
-    n_rows = np.where(is_complete, len(n_bins), 1)
-    for j, levels in others.items():
-        n_rows[j] = len(levels)
+    few = np.flatnonzero(~is_small)[level_counts(X[:, ~is_small]) <= MOST_LEVELS]
+    is_number = ~is_small
+    is_number[few] = False
+    is_complete, complete = _complete_levels(columns, is_number, n_bins)
+    is_number &= ~is_complete
+    n_rows = np.where(is_complete | is_number, len(n_bins), 1)
     first = _starts(n_rows)
     codes = np.empty((n_rows.sum(), len(X)), np.int8)
-    codes[first[is_small]] = small
+    codes[first[is_small]], codes[first[few]] = small, _few_values(X, few)
     codes[first[is_complete][:, np.newaxis] + np.arange(len(n_bins))] = complete
-    for j, levels in others.items():
-        codes[first[j] : first[j] + len(levels)] = levels
+    for j in np.flatnonzero(is_number):
+        codes[first[j] : first[j] + len(n_bins)] = _binned(columns[j], n_bins)
     return codes, n_rows
+
+
+def _few_values(X: NDArray[Any], features: NDArray[np.int64]) -> NDArray[np.int8]:
+    """Return the levels of columns of at most ten distinct values."""
+    codes = level_codes_of_columns(X, features)
+    levels = _level_table(np.stack([(codes == value).sum(axis=1) for value in range(MOST_LEVELS)], axis=1))
+    known = np.take_along_axis(levels, np.maximum(codes, 0), axis=1)
+    return np.where(codes == MISSING, MISSING, known).astype(np.int8)
 
 
 def _small_integers(part: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.int8]]:
@@ -394,10 +403,8 @@ def _complete_levels(
     order = np.argsort(rows, axis=1)
     rising = np.take_along_axis(rows, order, axis=1)
     rises = rising[:, 1:] > rising[:, :-1]
-    n_rises = rises.sum(axis=1)
-    is_binned = (n_rises >= MOST_LEVELS) | ((n_rises >= 2) & (rows != np.floor(rows)).any(axis=1))
     # A NaN is last.
-    chosen = is_binned & ~np.isnan(rising[:, -1])
+    chosen = ~np.isnan(rising[:, -1])
     order, rises = order[chosen], rises[chosen]
     # Values below each and, from the other end, above it.
     place = np.arange(1, n_samples)
@@ -432,24 +439,21 @@ def _level_table(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return levels
 
 
-def _column_levels(column: NDArray[Any], n_bins: Sequence[int]) -> NDArray[np.int8]:
-    """Return the levels of a column, one row if its values are levels, else one row per number of bins."""
+def _binned(column: NDArray[Any], n_bins: Sequence[int]) -> NDArray[np.int8]:
+    """Return the levels of a column of numbers, one row per number of bins."""
     column = column.astype(np.float64, copy=False)
     observed = ~np.isnan(column)
-    distinct, inverse, counts = np.unique(column[observed], return_inverse=True, return_counts=True)
-    if distinct.size <= 2 or (distinct.size <= MOST_LEVELS and (distinct == np.floor(distinct)).all()):
-        binnings = [np.arange(distinct.size)]
-    else:
-        twice_rank = 2 * np.cumsum(counts) - counts
-        binnings = [each * twice_rank // (2 * inverse.size) for each in n_bins]
-    codes = np.full((len(binnings), column.size), MISSING, np.int8)
-    for row, bins in zip(codes, binnings, strict=True):
+    _, inverse, counts = np.unique(column[observed], return_inverse=True, return_counts=True)
+    twice_rank = 2 * np.cumsum(counts) - counts
+    codes = np.full((len(n_bins), column.size), MISSING, np.int8)
+    for row, each in zip(codes, n_bins, strict=True):
         # Bins within equal values are empty.
-        row[observed] = _merged_codes(np.unique(bins, return_inverse=True)[1][inverse], ordered=True)
+        bins = np.unique(each * twice_rank // (2 * inverse.size), return_inverse=True)[1]
+        row[observed] = merged_codes(bins[inverse], ordered=True)
     return codes
 
 
-def _merged_codes(codes: NDArray[Any], *, ordered: bool) -> NDArray[np.int8]:
+def merged_codes(codes: NDArray[Any], *, ordered: bool) -> NDArray[np.int8]:
     """Return levels 0, 1, … with rare ones merged; -1 remains."""
     observed = codes >= 0
     merged = merged_levels(np.bincount(codes[observed]), ordered=ordered)
