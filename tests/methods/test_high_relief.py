@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.stats import binomtest, chi2, kruskal
 
 from highrelief import HighRelief, HighReliefRegressor, PairScan, RReliefF
+from highrelief._engine.limits import limits
 from highrelief.datasets import make_epistasis, make_xor
 from highrelief.methods.high_relief import rank_evidence, tail_evidence
 
@@ -186,6 +187,30 @@ class TestWork:
         X, y, _ = make_epistasis(300, n_irrelevant=60, random_state=3)
         some, all_ = (HighRelief(max_work=w, random_state=0).fit(X, y) for w in (1e4, 1e9))
         assert (some.evidence_[:, 1:3] <= all_.evidence_[:, 1:3] + 1e-12).all()
+
+    def test_numbers_beyond_the_bound_are_looked_at_by_themselves(self):
+        X = np.random.default_rng(1).normal(size=(120, 200))
+        y = X[:, 5] > 0.0
+        some, all_ = (HighRelief(max_work=w, random_state=0).fit(X, y) for w in (1e5, 1e9))
+        assert some.execution_["n_scanned"] < 100
+        np.testing.assert_allclose(some.evidence_[:, 0], all_.evidence_[:, 0], rtol=1e-5)
+
+    def test_memory_bounds_the_features_that_are_scanned(self):
+        X, y, relevant = make_xor(200, n_irrelevant=60, random_state=0)
+        with limits(function_bytes=8.0 * 6.0 * 200 * 20):
+            model = HighRelief(random_state=0).fit(X, y)
+        assert model.execution_["n_scanned"] == 20
+        assert not model.execution_["complete"]
+        np.testing.assert_array_equal(model.support_, relevant)
+
+    def test_many_samples_are_eliminated_on_a_part_of_them(self):
+        X, y, relevant = make_xor(900, order=3, kind="binary", n_irrelevant=12, random_state=0)
+        with limits(search_work=5.0 * 15 * 600**2):
+            models = [HighRelief(random_state=0, n_jobs=n).fit(X, y) for n in (1, 2)]
+        assert models[0].execution_["n_local"] == 600
+        assert not models[0].execution_["complete"]
+        np.testing.assert_array_equal(models[0].support_, relevant)
+        np.testing.assert_array_equal(models[0].feature_weights_, models[1].feature_weights_)
 
 
 class TestExtremes:

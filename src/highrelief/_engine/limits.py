@@ -208,6 +208,10 @@ class Limits:
 
     #: Bytes of a text file in which the separator is searched; more if fewer whole lines are in them.
     sniffed_bytes: int = 2**22
+    #: Work of an elimination in HighRelief, and of a scan by default: about nanoseconds on one core.
+    search_work: float = 2e11
+    #: Bytes of the functions of the numbers in a scan.
+    function_bytes: float = 2.0**31
     #: Seconds of work before the terminal shows progress.
     progress_delay: float = 2.0
     #: Seconds of compiling before it is announced.

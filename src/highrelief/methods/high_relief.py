@@ -12,6 +12,7 @@ from scipy.special import chdtrc, log_ndtr
 from scipy.stats import false_discovery_control, rankdata
 
 from .._engine.categories import MOST_LEVELS, level_counts
+from .._engine.limits import limits
 from .._engine.parameters import constraints, number, optional, random_generator
 from .._engine.threads import even_ranges, run_all
 from ..base.categorical import CategoricalFeaturesMixin
@@ -69,12 +70,9 @@ _ROWS_AT_ONCE = 256
 #: Nanoseconds of one pair of features and two classes, and per sample: of levels, and if any are numbers.
 _LEVEL_PAIR, _LEVEL_SAMPLE = 30.0, 0.04
 _NUMBER_PAIR, _NUMBER_SAMPLE = 250.0, 1.3
-#: Bytes of the functions of the numbers.
-_MOST_BYTES = 2.0**31
 #: Work by default, per squared sample and feature, and its limits.
 _WORK = 8.0
 _LEAST_WORK = 3e7
-_MOST_WORK = 1e12
 #: Passes over all pairs of samples of an elimination, and samples that it has at least.
 _PASSES = 5.0
 _LEAST_LOCAL = 100
@@ -126,8 +124,8 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
     max_work : float or None, default=None
         Bound on the work of a scan, in units of about a nanosecond on one core; if all pairs take more, those
         of the features of largest ReliefF weight are scanned, as ``execution_`` reports. None: 8·n²·p for n
-        samples and p features, about four times the work of :class:`IRelief`, within 3e7 and 1e12. The
-        elimination uses a random part of the samples if it would take more than 1e12.
+        samples and p features, about four times the work of :class:`IRelief`, within 3e7 and 2e11. The
+        elimination uses a random part of the samples if it would take more than 2e11.
     categorical_features : "auto", "from_dtype", mask, indices or names, default=None
         Features whose values are levels without an order. "from_dtype": the columns of a DataFrame that
         contain categories or text. "auto": these, columns of at most two values, and integers of at most
@@ -359,7 +357,7 @@ class HighReliefRegressor(ContinuousTargetMixin, HighRelief):
         Familywise error rate: bound on the probability of keeping a feature that does not matter.
     max_work : float or None, default=None
         Bound on the work of a scan, in units of about a nanosecond on one core, as in :class:`HighRelief`.
-        None: 8·n²·p for n samples and p features, within 3e7 and 1e12.
+        None: 8·n²·p for n samples and p features, within 3e7 and 2e11.
     categorical_features : "auto", "from_dtype", mask, indices or names, default=None
         Features whose values are levels without an order. "from_dtype": the columns of a DataFrame that
         contain categories or text. "auto": these, columns of at most two values, and integers of at most
@@ -580,7 +578,7 @@ class _Search:
         self.n_local_permutations = min(max(-(-_LOCAL_NULL_VALUES // n_features), least), most)
         self.round_sizes = _round_sizes(n_features)
         # Samples of the elimination.
-        n_local = max(_LEAST_LOCAL, int(np.sqrt(_MOST_WORK / (_PASSES * n_features))))
+        n_local = max(_LEAST_LOCAL, int(np.sqrt(limits.search_work / (_PASSES * n_features))))
         self.rows = np.arange(n_samples)
         if n_local < n_samples:
             self.rows = np.sort(generator.choice(n_samples, n_local, replace=False))
@@ -888,14 +886,14 @@ def _n_scanned(n_samples: int, is_level: NDArray[np.bool_], n_classes: int, max_
     """Return the number of features whose pairs can be scanned."""
     n_features = is_level.size
     if max_work is None:
-        max_work = min(max(_WORK * n_samples**2 * n_features, _LEAST_WORK), _MOST_WORK)
+        max_work = min(max(_WORK * n_samples**2 * n_features, _LEAST_WORK), limits.search_work)
     if is_level.all():
         # Counts are those of classes and, in the stratified scan, of as many strata.
         of_pair, most = (_LEVEL_PAIR + _LEVEL_SAMPLE * n_samples) * (0.5 * n_classes) ** 2, n_features
     else:
         of_pair = (_NUMBER_PAIR + _NUMBER_SAMPLE * n_samples) * (n_classes - 1.0)
         # Functions are there twice, as they are and scaled.
-        most = int(_MOST_BYTES / (8.0 * N_FUNCTIONS * n_samples))
+        most = int(limits.function_bytes / (8.0 * N_FUNCTIONS * n_samples))
     return min(n_features, max(2, min(most, int(np.sqrt(2.0 * max_work / of_pair)))))
 
 
