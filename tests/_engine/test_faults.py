@@ -32,7 +32,7 @@ from highrelief._engine.threads import one_blas_thread, run_all
 from highrelief.base.progress import listening
 from highrelief.cli.errors import RunError
 from highrelief.cli.rank import fit_to_table
-from highrelief.io.roles import LabeledTable
+from highrelief.io.roles import InputTable
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -319,7 +319,7 @@ def test_a_metric_that_would_not_fit(monkeypatch):
 @pytest.mark.usefixtures("nothing_free")
 def test_the_command_passes_it_on():
     X, y = continuous_table()
-    table = LabeledTable(X, y, list("abcdef"), None)
+    table = InputTable(X, y, list("abcdef"), None)
     with pytest.raises(RunError, match=f"not enough memory for this table and method: .* {SAYS}"):
         fit_to_table(IRelief(), table, {})
 
