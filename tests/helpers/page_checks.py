@@ -89,6 +89,22 @@ def wait_until(page, condition, told="'no more to tell'"):
         page.wait_for_timeout(20)
 
 
+def still(page, value, seconds=0.2):
+    """Wait until an expression has had the same value for so long, and return it.
+
+    ECharts redraws some 20 ms after the last event, or later on a busy machine.
+    """
+    end, last, since = time.monotonic() + 15.0, None, 0.0
+    while True:
+        now = page.evaluate(value)
+        if now != last:
+            last, since = now, time.monotonic()
+        if time.monotonic() > since + seconds:
+            return now
+        assert time.monotonic() < end, f"changes for 15 s: {value}: {now}"
+        page.wait_for_timeout(20)
+
+
 def scroll_through(page):
     """Look at the whole page, as a reader does: charts are drawn when they come near."""
     page.evaluate("""async () => {
