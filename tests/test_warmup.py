@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from processes import run
+from processes import answer, run, start
 from registry import ENTRIES, continuous_table
 
 import highrelief
@@ -217,24 +217,7 @@ print(json.dumps(report()))
 """
 
 
-@pytest.fixture(scope="module")
-def warmed_up():
-    pytest.importorskip("typer", reason="the command needs the extra 'report'")
-    return run(SIGNATURES + WARM_UP)
-
-
-@pytest.mark.slow
-def test_after_a_warm_up_no_fit_compiles(warmed_up):
-    """Not by luck: the warm-up itself uses every kernel, for every signature, that a fit can need."""
-    fits = run(SIGNATURES + FITS)
-    assert fits["compiled"] == []
-    assert fits["used"] != []
-    assert set(fits["used"]) <= set(warmed_up["used"])
-
-
-@pytest.mark.slow
-def test_a_warm_up_reports_every_step(warmed_up):
-    steps = warmed_up["steps"]
+def assert_steps_are_reported(steps):
     assert [done for _, done, _ in steps] == list(range(len(steps)))
     assert {total for *_, total in steps} == {len(steps)}
     with_kernels_of_others = {name for name, method in ESTIMATORS.items() if not method.warm_up}
@@ -242,6 +225,25 @@ def test_a_warm_up_reports_every_step(warmed_up):
     assert with_kernels_of_others == wrappers | {"HighRelief", "HighReliefRegressor"}
     for name in set(highrelief.__all__) - with_kernels_of_others:
         assert any(text.startswith(f"{name}(") for text, *_ in steps)
+
+
+@pytest.mark.slow
+def test_a_warm_up_reports_its_steps_and_no_fit_compiles_after_it():
+    """Not by luck: the warm-up itself uses every kernel, for every signature, that a fit can need.
+
+    One test: a warm-up takes half a minute, and processes of pytest share no fixture.
+    """
+    pytest.importorskip("typer", reason="the command needs the extra 'report'")
+    warmed_up = run(SIGNATURES + WARM_UP)
+    assert_steps_are_reported(warmed_up["steps"])
+    n_compiled, n_used = len(warmed_up["compiled"]), len(warmed_up["used"])
+    all_there = f"All {n_used} kernels were there already"
+    done = rf"Compiled {n_compiled} kernels in \d+ s" if n_compiled else all_there
+    assert re.search(done, " ".join(warmed_up["said"].split()))
+    fits = run(SIGNATURES + FITS)
+    assert fits["compiled"] == []
+    assert fits["used"] != []
+    assert set(fits["used"]) <= set(warmed_up["used"])
 
 
 def test_what_a_warm_up_says(tmp_path):
@@ -295,13 +297,6 @@ except SystemExit as end:
     def test_version(self):
         assert command("--version").stdout.strip() == highrelief.__version__
 
-    @pytest.mark.slow
-    def test_warm_up(self, warmed_up):
-        n_compiled, n_used = len(warmed_up["compiled"]), len(warmed_up["used"])
-        all_there = f"All {n_used} kernels were there already"
-        done = rf"Compiled {n_compiled} kernels in \d+ s" if n_compiled else all_there
-        assert re.search(done, " ".join(warmed_up["said"].split()))
-
     def test_wrong_usage_ends_with_2(self):
         result = command("no-such-command")
         assert result.returncode == 2
@@ -348,7 +343,8 @@ print(json.dumps(found))
 @pytest.mark.slow
 def test_without_the_compiler():
     """NUMBA_DISABLE_JIT runs kernels as Python, slowly, to the same numbers."""
-    found, expected = run(WITHOUT_COMPILER, NUMBA_DISABLE_JIT=1), run(WITHOUT_COMPILER)
+    in_python = start(WITHOUT_COMPILER, NUMBA_DISABLE_JIT=1)
+    expected, found = run(WITHOUT_COMPILER), answer(in_python)
     assert found.keys() == expected.keys() != set()
     for name, values in expected.items():
         np.testing.assert_allclose(found[name], values, rtol=0.0, atol=1e-9 * np.max(values), err_msg=name)

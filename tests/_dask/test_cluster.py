@@ -47,10 +47,11 @@ WEIGHTERS = [
     Relief(),
     ReliefF(),
     ReliefF(n_anchors=30, random_state=0),
-    IRelief(),
-    IRelief(sigma=1.0, margin="prior"),
-    LOGO(),
-    IM4E(sigma=0.5),
+    # A few steps: each passes over the table in the same way.
+    IRelief(max_iter=3),
+    IRelief(sigma=1.0, margin="prior", max_iter=3),
+    LOGO(max_iter=3),
+    IM4E(sigma=0.5, max_iter=3),
     FREL(solver="exact", alpha=0.1),
 ]
 
@@ -100,7 +101,7 @@ def test_the_order_in_which_workers_finish_changes_no_bit(way, two_workers, smal
 
     with dask.config.set({"highrelief.partition": way}):
         found = [
-            IRelief(sigma=1.0).fit(each, y).feature_weights_
+            IRelief(sigma=1.0, max_iter=3).fit(each, y).feature_weights_
             for each in (lazy, lazy.map_blocks(delayed_at_random, dtype=X.dtype), lazy)
         ]
     assert same_bits(found[0], found[1])
@@ -618,7 +619,7 @@ def test_a_task_may_take_longer_than_the_patience(small_blocks):
         # The scheduler imports what the tasks are made of, and answers nobody meanwhile.
         slow_fit(X, y, "columns", **options, seconds=0.0)()
         with dask.config.set({"highrelief.patience": "8s"}):
-            found = slow_fit(X, y, "columns", **options, seconds=16.0)()
+            found = slow_fit(X, y, "columns", **options, seconds=11.0)()
     assert_same(found, local, 1e-10)
 
 

@@ -218,7 +218,9 @@ class TestErrorControl:
 
     @pytest.mark.slow
     @pytest.mark.parametrize(
-        "weighter", [IM4E(scale=None), ReliefF(scale=None, n_anchors=100, random_state=0)], ids=str
+        "weighter",
+        [IM4E(scale=None, max_iter=2), ReliefF(scale=None, n_anchors=100, random_state=0)],
+        ids=str,
     )
     def test_permutations_by_refits(self, clear, weighter):
         selector = ErrorControlledSelector(weighter, n_permutations=9, level=0.3, random_state=0)

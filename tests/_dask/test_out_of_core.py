@@ -32,7 +32,7 @@ def wide_blocks(n_blocks, n_samples=400, width=2500):
 def test_a_wide_zarr(estimator, tmp_path):
     zarr = pytest.importorskip("zarr")
     # What Zarr's own threads take, up to 60 MB, does not grow with the table.
-    n_blocks, n, width = 140, 400, 2500
+    n_blocks, n, width = 110, 400, 2500
     # Random numbers cannot be compressed, and to try takes most of the time.
     uncompressed = {"codecs": [zarr.codecs.BytesCodec()]} if zarr.__version__ >= "3" else {"compressor": None}
     table = zarr.open(

@@ -17,7 +17,7 @@ def test_columns_and_sums_equal_the_oracle(dtype, memory):
     s = 1.0 + np.arange(len(y)) % 2
     table = packed_table(X.astype(dtype), y, s)
     w = np.where(np.arange(X.shape[1]) % 3 == 0, 0.7, 0.0)
-    near = LocalEngine(table, memory).active_set_margins().at(w, 0.5)
+    near = LocalEngine(table, memory).active_set_margins.at(w, 0.5)
     Z, _ = oracles.soft_margin_rows(X, y, w, 0.5, s=s)
     tolerance = 1e-12 if dtype == np.float64 else 1e-5
     # In any order, also such that looks like columns side by side.

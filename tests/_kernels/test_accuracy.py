@@ -458,7 +458,7 @@ class TestThreads:
                     (
                         soft_margin(rows, w, 0.5, margin="nearest", outliers=True).margin.tobytes(),
                         rows.soft_neighborhoods(w, 0.5).margins(pooled=False).tobytes(),
-                        rows.active_set_margins().at(w, 0.5).columns(np.arange(37)).tobytes(),
+                        rows.active_set_margins.at(w, 0.5).columns(np.arange(37)).tobytes(),
                         rows.width_for_perplexity(w, 0.5),
                     )
                 )

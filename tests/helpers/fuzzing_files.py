@@ -26,7 +26,7 @@ from highrelief.io.cells import TableError
 from highrelief.io.h5ad import parsed as parsed_h5ad
 from highrelief.io.imputation import RULES, impute
 from highrelief.io.reading import Source, read_table
-from highrelief.io.roles import LabeledTable, Roles
+from highrelief.io.roles import InputTable, Roles
 from highrelief.io.text import Dialect
 
 _TEXT = table_text(12, 3)
@@ -224,7 +224,7 @@ def table_or_sentence(ending, data, roles, dialect, *, transpose=False, rule="ke
         except TableError as error:
             assert_one_sentence(error)
             return None
-    assert isinstance(table, LabeledTable)
+    assert isinstance(table, InputTable)
     assert table.X.shape == (len(table.y), len(table.feature_names))
     assert table.X.shape[1] > 0
     assert not np.isinf(table.X).any()

@@ -89,6 +89,22 @@ def wait_until(page, condition, told="'no more to tell'"):
         page.wait_for_timeout(20)
 
 
+def still(page, value, seconds=0.2):
+    """Wait until an expression has had the same value for so long, and return it.
+
+    ECharts redraws some 20 ms after the last event, or later on a busy machine.
+    """
+    end, last, since = time.monotonic() + 15.0, None, 0.0
+    while True:
+        now = page.evaluate(value)
+        if now != last:
+            last, since = now, time.monotonic()
+        if time.monotonic() > since + seconds:
+            return now
+        assert time.monotonic() < end, f"changes for 15 s: {value}: {now}"
+        page.wait_for_timeout(20)
+
+
 def scroll_through(page):
     """Look at the whole page, as a reader does: charts are drawn when they come near."""
     page.evaluate("""async () => {
@@ -112,22 +128,23 @@ def assert_charts_are_drawn(page, expected):
 def ink_on_paper(page):
     """Print each chart on a sheet of its own, and count the points in color, by chart; text has none."""
     pdfium = pytest.importorskip("pypdfium2", reason="renders PDF; pip install 'highrelief[test]'")
-    charts = page.evaluate("[...document.querySelectorAll('.canvas')].map((each) => each.id)")
+    sheets = page.evaluate("""() => {
+      document.querySelectorAll('body > *').forEach((each) => { each.style.display = 'none'; });
+      const sheets = Map.groupBy(document.querySelectorAll('.canvas'), (each) => each.closest('figure'));
+      for (const figure of sheets.keys()) {
+        document.body.append(figure);
+        figure.style.display = '';
+        figure.style.breakBefore = 'page';
+      }
+      return [...sheets.values()].map((charts) => charts.map((each) => each.id));
+    }""")
+    document = pdfium.PdfDocument(page.pdf(format="A4", print_background=True))
+    assert len(document) == len(sheets), "a figure does not fit on its sheet"
     found = {}
-    for chart in charts:
-        page.evaluate(
-            """(id) => {
-              document.querySelectorAll('body > *').forEach((each) => { each.style.display = 'none'; });
-              const figure = document.getElementById(id).closest('figure');
-              figure.style.display = '';
-              document.body.append(figure);
-            }""",
-            chart,
-        )
-        document = pdfium.PdfDocument(page.pdf(format="A4", print_background=True))
-        pixels = np.asarray(document[0].render(scale=1.0).to_numpy())[:, :, :3].astype(int)
-        document.close()
-        found[chart] = int(np.count_nonzero(pixels.max(axis=2) - pixels.min(axis=2) > 60))
+    for sheet, charts in zip(document, sheets, strict=True):
+        pixels = np.asarray(sheet.render(scale=1.0).to_numpy())[:, :, :3].astype(int)
+        found |= dict.fromkeys(charts, int(np.count_nonzero(np.ptp(pixels, axis=2) > 60)))
+    document.close()
     return found
 
 

@@ -27,9 +27,9 @@ from highrelief.io.cells import (  # noqa: E402
 from highrelief.io.imputation import impute  # noqa: E402
 from highrelief.io.reading import Source, read_table  # noqa: E402
 from highrelief.io.roles import (  # noqa: E402
-    LabeledTable,
+    InputTable,
     Roles,
-    labeled_table,
+    input_table,
 )
 from highrelief.io.text import Dialect  # noqa: E402
 
@@ -544,7 +544,7 @@ class TestManyColumnsAndClasses:
                 read_text=lambda places: [["x", "y", "x", "y"] for _ in places],
             )
             begin = time.process_time()
-            table = labeled_table(cells, Roles("class", text_as_categories=words))
+            table = input_table(cells, Roles("class", text_as_categories=words))
             taken = time.process_time() - begin
             assert len(table.feature_names) == (n_columns - 1 if words else 1)
             return taken
@@ -782,7 +782,7 @@ def test_medians_are_those_of_numpy(dtype):
     X = rng.normal(size=(9, 40)).astype(dtype)
     X[rng.random(X.shape) < 0.25] = np.nan
     X[4:] = np.nan_to_num(X[4:])
-    table = LabeledTable(X, np.array(["x", "y", "x"] * 3), [f"f{place}" for place in range(40)], None)
+    table = InputTable(X, np.array(["x", "y", "x"] * 3), [f"f{place}" for place in range(40)], None)
     expected = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
     np.testing.assert_array_equal(impute(table, "median").X, expected)
 
@@ -806,10 +806,10 @@ def test_the_digest_is_of_the_bytes_that_were_parsed(write, monkeypatch):
 
     def replaced(cells, roles):
         path.write_text(PLAIN.replace("2.5", "9"))
-        return labeled_table(cells, roles)
+        return input_table(cells, roles)
 
-    labeled_table = reading.labeled_table
-    monkeypatch.setattr(reading, "labeled_table", replaced)
+    input_table = reading.input_table
+    monkeypatch.setattr(reading, "input_table", replaced)
     table = read(path)
     check_plain(table)
     assert table.digest == {"table.csv": sha256(PLAIN)}

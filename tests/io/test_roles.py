@@ -14,7 +14,7 @@ from highrelief.io.cells import (  # noqa: E402
 )
 from highrelief.io.imputation import impute, missing_mask  # noqa: E402
 from highrelief.io.reading import Source, read_table  # noqa: E402
-from highrelief.io.roles import LabeledTable, Roles  # noqa: E402
+from highrelief.io.roles import InputTable, Roles  # noqa: E402
 from highrelief.io.text import Dialect  # noqa: E402
 
 MIXED = "class,sex,town,stage,a\nx,m,Ulm,1,1\ny,f,Bern,2,2\nx,,Graz,1,3\ny,f,,NA,4\nx,m,Ulm,2,5\n"
@@ -175,7 +175,7 @@ class TestNumericTarget:
 class TestMissing:
     def table(self, X, **given):
         X = np.array(X, dtype=float)
-        return LabeledTable(X, np.array(["x", "y"] * len(X))[: len(X)], ["a", "b", "c"], None, **given)
+        return InputTable(X, np.array(["x", "y"] * len(X))[: len(X)], ["a", "b", "c"], None, **given)
 
     def test_kept_values_stay_and_empty_features_go(self):
         nan = np.nan
@@ -196,6 +196,6 @@ class TestMissing:
 
     def test_samples_left_out_of_a_target_of_numbers(self):
         X = np.array([[1.0, 2.0], [np.nan, 1.0], [3.0, 3.0]])
-        table = LabeledTable(X, np.array([0.5, 1.5, 0.5]), ["a", "b"], None)
+        table = InputTable(X, np.array([0.5, 1.5, 0.5]), ["a", "b"], None)
         with pytest.raises(TableError, match="not two different targets left"):
             impute(table, "drop-samples")

@@ -122,7 +122,7 @@ def hub_table(m):
     return X, np.r_[1, np.zeros(m), np.ones(m)].astype(int)
 
 
-@pytest.mark.parametrize(("m", "factor"), [(20, 1.8), (40, 3.4), (80, 6.5), (160, 12.5)])
+@pytest.mark.parametrize(("m", "factor"), [(20, 1.8), (40, 3.4), (80, 6.5)])
 def test_a_hub_breaks_theorem_1_where_neighbors_are_found_again(m, factor):
     """The more samples it is the nearest miss of, the more: by any factor."""
     X, y = hub_table(m)

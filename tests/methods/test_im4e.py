@@ -463,20 +463,20 @@ def test_the_path_is_that_of_the_paper():
 def test_path_by_hand(waves):
     X, y = waves
     folds = list(StratifiedKFold(3).split(X, y))
-    right = np.zeros(14)
+    right, few = np.zeros(14), {"max_iter": 10}
     for fitted, left_out in folds:
         w = "uniform"
         for place, sigma in enumerate(SIGMA_PATH):
-            model = IM4E(sigma=sigma, init=w).fit(X[fitted], y[fitted])
+            model = IM4E(sigma=sigma, init=w, **few).fit(X[fitted], y[fitted])
             right[place] += np.sum(model.predict(X[left_out]) == y[left_out])
             w = model.feature_weights_
     best = int(right.argmax())
     w = "uniform"
     for sigma in SIGMA_PATH[: best + 1]:
-        by_hand = IM4E(sigma=sigma, init=w).fit(X, y)
+        by_hand = IM4E(sigma=sigma, init=w, **few).fit(X, y)
         w = by_hand.feature_weights_
     for cv in (3, StratifiedKFold(3), folds):
-        model = IM4E(sigma="path", cv=cv).fit(X, y)
+        model = IM4E(sigma="path", cv=cv, **few).fit(X, y)
         np.testing.assert_allclose(model.cv_scores_, right / len(y), rtol=1e-12)
         np.testing.assert_array_equal(model.sigma_path_, SIGMA_PATH)
         assert model.sigma_ == SIGMA_PATH[best]
@@ -546,8 +546,8 @@ def test_folds_count_the_samples_as_the_user_does(waves):
     folds = list(StratifiedKFold(3).split(X, y))
     place = np.cumsum(s > 0) - 1
     inside = [(place[a[s[a] > 0]], place[b[s[b] > 0]]) for a, b in folds]
-    with_zeros = IM4E(sigma="path", cv=folds).fit(X, y, sample_weight=s)
-    without = IM4E(sigma="path", cv=inside).fit(X[s > 0], y[s > 0])
+    with_zeros = IM4E(sigma="path", cv=folds, max_iter=10).fit(X, y, sample_weight=s)
+    without = IM4E(sigma="path", cv=inside, max_iter=10).fit(X[s > 0], y[s > 0])
     np.testing.assert_array_equal(with_zeros.cv_scores_, without.cv_scores_)
     np.testing.assert_array_equal(with_zeros.feature_weights_, without.feature_weights_)
 

@@ -105,7 +105,7 @@ class TestInnerProblem:
         ends = []
         for start in (np.zeros(X.shape[1]), np.ones(X.shape[1]), rng.uniform(size=X.shape[1]) < 0.1):
             table = packed_table(X.astype(dtype), y)
-            near = LocalEngine(table, memory=2.0**30).active_set_margins().at(w, 3.0)
+            near = LocalEngine(table, memory=2.0**30).active_set_margins.at(w, 3.0)
             ends.append(sparse_logistic(near, 0.4, start.astype(np.float64)).weights)
         for other in ends[1:]:
             np.testing.assert_allclose(other, ends[0], atol=1e-8)

@@ -30,13 +30,6 @@ from benchmarks.race import Arena, Entrant  # noqa: E402
 from benchmarks.results import Agreement, Figure, Part, Run, Target  # noqa: E402
 
 
-@pytest.fixture(scope="module")
-def kernel():
-    if shutil.which("g++") is None:
-        pytest.skip("no g++")
-    return limit.Limit("native")
-
-
 @pytest.fixture
 def run():
     """Two contenders on one case, one target reached, one missed."""
@@ -66,10 +59,7 @@ def run():
     return Run({"processor": "abacus", "contenders": {"theirs": "1.0"}}, {"relieff": part})
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("n", "d"), [(3, 1), (64, 16), (131, 77), (150, 600)])
-def test_limit_kernel_gives_the_distances(kernel, dtype, n, d):
+def assert_gives_the_distances(kernel, dtype, n, d):
     X = np.random.default_rng(n).random((n, d)).astype(dtype)
     expected = np.abs(X[:, np.newaxis].astype(float) - X).sum(axis=2)
     table = limit.Layout(X)
@@ -80,9 +70,7 @@ def test_limit_kernel_gives_the_distances(kernel, dtype, n, d):
         np.testing.assert_allclose(D, expected, rtol=0, atol=4 * d * np.finfo(dtype).eps)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_limit_kernel_gives_the_second_pass(kernel, dtype):
+def assert_gives_the_second_pass(kernel, dtype):
     n, d = 131, 600
     rng = np.random.default_rng(0)
     X, S = rng.random((n, d)).astype(dtype), rng.random((n, n)).astype(dtype)
@@ -93,6 +81,18 @@ def test_limit_kernel_gives_the_second_pass(kernel, dtype):
     for variant in kernel.variants("weighted_minima"):
         found = kernel.weighted_minima(table, S, variant, features=512)
         np.testing.assert_allclose(found, expected, rtol=64 * 64 * np.finfo(dtype).eps)
+
+
+@pytest.mark.slow
+def test_limit_kernel_gives_distances_and_the_second_pass():
+    """One test: to compile the kernel takes half a minute, in each process of pytest that needs it."""
+    if shutil.which("g++") is None:
+        pytest.skip("no g++")
+    kernel = limit.Limit("native")
+    for dtype in (np.float32, np.float64):
+        for n, d in ((3, 1), (64, 16), (131, 77), (150, 600)):
+            assert_gives_the_distances(kernel, dtype, n, d)
+        assert_gives_the_second_pass(kernel, dtype)
 
 
 def test_limit_kernel_asks_for_a_compiler(monkeypatch):

@@ -44,6 +44,11 @@ def search(estimator, **parameters):
     return KernelWidthCV(estimator(**inner), **{name: parameters[name] for name in parameters.keys() - inner})
 
 
+def one_penalty(estimator):
+    """Parameters of a search by which LOGO, the slowest, tries one penalty."""
+    return {"alphas": [0.2]} if estimator is LOGO else {}
+
+
 def xor(n_samples=100, n_irrelevant=8, seed=0):
     return make_xor(n_samples, n_irrelevant=n_irrelevant, random_state=seed)[:2]
 
@@ -77,11 +82,11 @@ def test_scores_are_those_of_a_loop(estimator):
 
 
 def test_scores_of_logo_are_those_of_a_loop():
-    X, y = xor(36, 4)
+    X, y = xor(28, 4)
     sigmas, shares = [0.6, 0.2], [0.5, 0.2]
-    model = search(LOGO, sigmas=sigmas, alphas=shares, cv=3, warm_steps=0).fit(X, y)
-    expected = np.empty((2, 2, 3))
-    for fold, (fitted, left_out) in enumerate(StratifiedKFold(3).split(X, y)):
+    model = search(LOGO, sigmas=sigmas, alphas=shares, cv=2, warm_steps=0).fit(X, y)
+    expected = np.empty((2, 2, 2))
+    for fold, (fitted, left_out) in enumerate(StratifiedKFold(2).split(X, y)):
         known, new = scaled_by(X[fitted], X[fitted]), scaled_by(X[fitted], X[left_out])
         for i, sigma in enumerate(sigmas):
             for j, share in enumerate(shares):
@@ -162,19 +167,20 @@ def steps(monkeypatch):
 
 @over_all
 def test_a_value_costs_less_than_three_fits(estimator, steps):
-    """In passes over all pairs of samples; a fold of five has 0.64 of them."""
-    X, y = xor(100, 20)
+    """In passes over all pairs of samples; a fold of three has 4/9 of them."""
+    X, y = xor(80, 10)
     estimator().fit(X, y)
     (single,) = steps
     steps.clear()
-    model = search(estimator).fit(X, y)
+    few = {"cv": 3, **({"alphas": [0.5, 0.2]} if estimator is LOGO else {})}
+    model = search(estimator, **few).fit(X, y)
     n_values = model.scores_[..., 0].size
-    assert len(steps) == 5 * n_values + 2
-    passes = steps[0] + 0.64 * sum(steps[1:-1]) + steps[-1]
+    assert len(steps) == 3 * n_values + 2
+    passes = steps[0] + 4 / 9 * sum(steps[1:-1]) + steps[-1]
     assert passes < 3 * n_values * single
     warm = sum(steps)
     steps.clear()
-    search(estimator, warm_steps=0).fit(X, y)
+    search(estimator, **few, warm_steps=0).fit(X, y)
     assert warm < 0.7 * sum(steps)
 
 
@@ -189,7 +195,10 @@ def test_every_value_begins_at_its_neighbor():
 @over_all
 def test_widths_are_around_the_automatic_one(estimator):
     X, y = xor()
-    model, automatic = search(estimator).fit(X, y), estimator(perplexity=0.5).fit(X, y)
+    model, automatic = (
+        search(estimator, **one_penalty(estimator)).fit(X, y),
+        estimator(perplexity=0.5).fit(X, y),
+    )
     width = automatic.sigma_ / np.linalg.norm(automatic.feature_weights_)
     np.testing.assert_allclose(model.sigmas_, width * FACTORS, rtol=1e-12)
     row = np.atleast_1d(model.best_index_)[0]
@@ -225,13 +234,13 @@ def test_which_width_is_chosen():
 
 
 def test_the_largest_penalty_that_is_good_enough():
-    X, y = xor(120, 30)
-    best = search(LOGO, sigmas=[0.3, 0.15], alphas=[0.8, 0.5, 0.2, 0.05], cv=5).fit(X, y)
-    sparse = search(LOGO, sigmas=[0.3, 0.15], alphas=[0.8, 0.5, 0.2, 0.05], cv=5, rule="one-se").fit(X, y)
+    X, y = xor(100, 10)
+    best = search(LOGO, sigmas=[0.3, 0.15], alphas=[0.8, 0.5, 0.2], cv=3).fit(X, y)
+    sparse = search(LOGO, sigmas=[0.3, 0.15], alphas=[0.8, 0.5, 0.2], cv=3, rule="one-se").fit(X, y)
     np.testing.assert_array_equal(best.scores_, sparse.scores_)
     means = best.scores_.mean(axis=-1)
     of_best = best.scores_[best.best_index_]
-    least = means.max() - of_best.std(ddof=1) / np.sqrt(5)
+    least = means.max() - of_best.std(ddof=1) / np.sqrt(3)
     assert means[best.best_index_] == pytest.approx(means.max())
     assert sparse.best_index_[1] == np.flatnonzero((means >= least - 1e-12).any(axis=0))[0]
     assert sparse.alpha_share_ >= best.alpha_share_
@@ -326,7 +335,7 @@ def test_groups_stay_together(estimator, cv, routed):
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(20), 3)
     X, y = rng.normal(size=(20, 6))[groups] + 1e-3 * rng.normal(size=(60, 6)), (np.arange(20) % 2)[groups]
-    few = {"sigmas": [0.5, 0.2]}
+    few = {"sigmas": [0.5, 0.2], **one_penalty(estimator)}
     with config_context(enable_metadata_routing=routed):
         step = search(estimator, cv=cv, **few)
         if routed and estimator is IM4E:
@@ -371,9 +380,10 @@ def test_missing_values_words_and_weights(estimator):
     rng = np.random.default_rng(0)
     X[rng.uniform(size=X.shape) < 0.05] = np.nan
     words = np.array(["ill", "well"])[y]
-    model = search(estimator, cv=3).fit(X, words, sample_weight=np.arange(120) >= 10)
+    few = {"cv": 3, **one_penalty(estimator)}
+    model = search(estimator, **few).fit(X, words, sample_weight=np.arange(120) >= 10)
     np.testing.assert_array_equal(model.ranking_[:2] <= 2, True)
-    without = search(estimator, cv=3).fit(X[10:], words[10:])
+    without = search(estimator, **few).fit(X[10:], words[10:])
     assert model.feature_weights_.tobytes() == without.feature_weights_.tobytes()
     np.testing.assert_array_equal(model.scores_, without.scores_)
     if estimator is IRelief:
@@ -392,8 +402,9 @@ def test_copies_are_copies_where_values_are_missing(estimator):
     copies = rng.integers(0, 4, size=60)
     rows = np.repeat(np.arange(60), copies)
     of_rows = [tuple(np.flatnonzero(np.isin(rows, part)) for part in fold) for fold in folds]
-    weighed = search(estimator, cv=folds).fit(X, y, sample_weight=copies)
-    copied = search(estimator, cv=of_rows).fit(X[rows], y[rows])
+    few = one_penalty(estimator)
+    weighed = search(estimator, cv=folds, **few).fit(X, y, sample_weight=copies)
+    copied = search(estimator, cv=of_rows, **few).fit(X[rows], y[rows])
     np.testing.assert_allclose(weighed.scores_, copied.scores_, rtol=1e-12)
     np.testing.assert_allclose(weighed.feature_weights_, copied.feature_weights_, atol=1e-10)
 
@@ -428,7 +439,7 @@ def test_batches_reach_every_fit():
         (LOGO(weighted=True), {"perplexity": [0.3, 0.7], "alpha": ["auto", 1.0]}),
         (IM4E(weighted=True), {"sigma": ["auto", 0.1], "perplexity": [0.5]}),
         (search(IRelief, cv=2, weighted=True), {"estimator__margin": ["nearest", "prior"]}),
-        (search(LOGO, cv=2, alphas=[0.2], weighted=True), {"rule": ["best", "one-se"]}),
+        (search(LOGO, cv=2, sigmas=[0.3, 0.15], alphas=[0.2], weighted=True), {"rule": ["best", "one-se"]}),
     ],
     ids=str,
 )
@@ -484,8 +495,8 @@ def test_only_logo_has_penalties():
 
 def test_the_width_of_the_estimator_is_replaced():
     X, y = xor()
-    given = KernelWidthCV(LOGO(sigma=9.0, alpha=9.0), cv=2).fit(X, y)
-    free = KernelWidthCV(LOGO(), cv=2).fit(X, y)
+    given = KernelWidthCV(LOGO(sigma=9.0, alpha=9.0), alphas=[0.2], cv=2).fit(X, y)
+    free = KernelWidthCV(LOGO(), alphas=[0.2], cv=2).fit(X, y)
     assert given.feature_weights_.tobytes() == free.feature_weights_.tobytes()
     assert given.estimator.sigma == 9.0
 

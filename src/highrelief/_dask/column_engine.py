@@ -930,8 +930,9 @@ class ColumnEngine(Engine):
     def _pairs(self) -> ColumnPairwiseDistances:
         return ColumnPairwiseDistances(self._memory, self._blocks)
 
+    @cached_property
     def active_set_margins(self) -> ColumnActiveSetMargins:
-        """Return the margins of single samples under weights of which few are not 0."""
+        """Margins of single samples under weights of which few are not 0."""
         return ColumnActiveSetMargins(self._memory, self._blocks)
 
     def centered(self) -> ColumnCenteredMatrix:

@@ -926,8 +926,9 @@ class RowEngine(Engine):
     def _pairs(self) -> RowPairwiseDistances:
         return RowPairwiseDistances(self._memory, self._blocks)
 
+    @cached_property
     def active_set_margins(self) -> RowActiveSetMargins:
-        """Return the margins of single samples under weights of which few are not 0."""
+        """Margins of single samples under weights of which few are not 0."""
         return RowActiveSetMargins(self._memory, self._blocks)
 
     def centered(self) -> RowMatrix:

@@ -114,8 +114,9 @@ class Engine(ABC):
 
     # Methods that not every backend offers
 
+    @property
     def active_set_margins(self) -> ActiveSetMargins:
-        """Return the margins of single samples under weights of which few are not 0."""
+        """Margins of single samples under weights of which few are not 0; fits to these rows share them."""
         raise not_offered(self, "active_set_margins")
 
     def centered(self) -> Centered:
@@ -150,8 +151,9 @@ class LocalEngine(Engine):
     def _pairs(self) -> LocalPairwiseDistances:
         return LocalPairwiseDistances.of(self._table, self._memory)
 
+    @cached_property
     def active_set_margins(self) -> LocalActiveSetMargins:
-        """Return the margins of single samples under weights of which few are not 0."""
+        """Margins of single samples under weights of which few are not 0."""
         return LocalActiveSetMargins(self._table, self._memory)
 
     def centered(self) -> CenteredColumns:

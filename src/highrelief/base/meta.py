@@ -38,7 +38,7 @@ from .validation import (
     checked_sample_weight,
     is_dask_backed,
     label_codes,
-    refuse_dask,
+    raise_for_dask,
     refuse_single_class,
     type_of_target,
     validate_dask,
@@ -215,7 +215,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         scikit-learn 1.7 their tags do not always state what they support.
         """
         if is_dask_backed(X):
-            self._refuse_dask(X)
+            self._refuse_dask()
             samples = validate_dask(self, X, y, reset=reset, min_samples=min_samples, types=self._types)
             samples.X.persist()
             return Samples(X=samples.X, y=samples.y)
@@ -237,19 +237,20 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         )
         return Samples(X=checked[0], y=checked[1]) if labeled else Samples(X=checked, y=None)
 
-    def _refuse_dask(self, X: Any) -> None:
-        """Raise TypeError if X is Dask-backed and this, or an estimator inside, does not support it."""
-        name = type(self).__name__
-        refuse_dask(X, name, self._refuses_dask)
-        inside, weighter = type(self._wrapped).__name__, self._weighter
+    def _refuse_dask(self) -> None:
+        """Raise TypeError if this, or an estimator inside, does not support Dask-backed X."""
+        name, inside, weighter = type(self).__name__, type(self._wrapped).__name__, self._weighter
+        if self._refuses_dask is not None:
+            raise_for_dask(name, self._refuses_dask)
         if weighter is None:
-            refuse_dask(X, f"{name} around {inside}", f"{inside} is not a weighter of highrelief.")
-        elif isinstance(self._wrapped, MetaWeighter) and is_dask_backed(X):
-            self._wrapped._refuse_dask(X)
-        elif is_dask_backed(X):
-            refuse_dask(X, f"{name} around {inside}", weighter._dask_refusal())
-            if getattr(weighter, "categorical_features", None) is not None:
-                refuse_dask(X, f"{name} around {inside}", CATEGORIES_IN_MEMORY)
+            raise_for_dask(f"{name} around {inside}", f"{inside} is not a weighter of highrelief.")
+        elif isinstance(self._wrapped, MetaWeighter):
+            self._wrapped._refuse_dask()
+        else:
+            chosen = getattr(weighter, "categorical_features", None)
+            reason = weighter._dask_refusal() or (None if chosen is None else CATEGORIES_IN_MEMORY)
+            if reason is not None:
+                raise_for_dask(f"{name} around {inside}", reason)
 
     def _check_categories(self) -> None:
         """Raise ValueError if members, which get arrays, could not know which features are categorical."""

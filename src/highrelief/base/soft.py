@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Protocol, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -81,6 +82,18 @@ class WithDistances(Protocol):
         """Return σ at which the perplexity of neighborhoods is ``share`` of the other samples."""
 
 
+#: Function of the weights w that returns σ.
+Width = Callable[[NDArray[np.float64]], float]
+
+
+class GridPoint(NamedTuple):
+    """Values with which a search fits a weighter, instead of its parameters."""
+
+    width: Width
+    #: λ of a LOGO, as a fraction of the smallest λ that leaves no feature; None: no penalty is chosen.
+    alpha_share: float | None = None
+
+
 class SoftWeighter(FeatureWeighter):
     """Base of the weighters whose neighbors have weights exp(−d/σ)."""
 
@@ -105,14 +118,6 @@ class SoftWeighter(FeatureWeighter):
     def _pooled(self) -> bool:
         """Whether misses of all classes form one neighborhood, or those of each class."""
         return True
-
-    def _width(self, engine: WithDistances, w: NDArray[np.float64]) -> float:
-        """Return the parameter σ, or the σ at which neighborhoods under w have the perplexity."""
-        if self._automatic:
-            return engine.width_for_perplexity(
-                w, LEARNED_PERPLEXITY if self.perplexity is None else self.perplexity
-            )
-        return float(self.sigma)
 
     def margins(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the expected margin of every sample of X, with neighbors in X, under the learned weights.
@@ -178,8 +183,6 @@ class RepeatedWeighter(SoftWeighter):
     #: Weight for ``init="uniform"``, None for 1/n_features; order of the norm for ``init="random"``.
     _uniform: ClassVar[float | None] = 1.0
     _random_norm: ClassVar[int] = 2
-    #: σ at weights of norm 1, set by a search over kernel widths; ``sigma`` is then "auto".
-    _sigma_at_norm_1: float | None = None
     _constraints = constraints(
         averaging=optional(check_flag),
         max_iter=optional(count()),
@@ -257,18 +260,24 @@ class RepeatedWeighter(SoftWeighter):
         self._set_iterations(end, complete=complete, advice=self._advice(end))
         return end.weights
 
-    def _width(self, engine: WithDistances, w: NDArray[np.float64]) -> float:
-        if self._sigma_at_norm_1 is not None:
-            return self._sigma_at_norm_1 * (euclidean_norm(w) or 1.0)
-        return super()._width(engine, w)
-
-    def _workspace(self, data: TrainingData) -> Any:
-        """Return what several fits to the same data share: the engine, and what it computes once."""
-        return self._choose_engine(data)
+    def _width(self, engine: WithDistances, point: GridPoint | None) -> Width:
+        """Return σ of a grid point, the parameter σ, or σ at which neighborhoods have the perplexity."""
+        if point is not None:
+            return point.width
+        if not self._automatic:
+            sigma = float(self.sigma)
+            return lambda w: sigma
+        perplexity = LEARNED_PERPLEXITY if self.perplexity is None else self.perplexity
+        return lambda w: engine.width_for_perplexity(w, perplexity)
 
     @abstractmethod
-    def _learn(self, data: TrainingData, workspace: Any, w: NDArray[np.float64]) -> Self:
-        """Iterate from weights w, and set the fitted attributes."""
+    def _learn(
+        self, data: TrainingData, engine: Engine, w: NDArray[np.float64], point: GridPoint | None = None
+    ) -> Self:
+        """Iterate from weights w, and set the fitted attributes.
+
+        Several fits to the same data share an engine, and what it computes once.
+        """
 
     def _first_margin(self, engine: Engine) -> NDArray[np.float64] | None:
         """Return the margin at equal weights, with which learned weights are combined; None: they are not."""

@@ -13,7 +13,7 @@ from ..base.selector import takes_continuous_target
 from ..inspection.comparison import Comparison, compare
 from ..inspection.report.inputs import about_software
 from ..io.cells import TableError
-from ..io.roles import LabeledTable
+from ..io.roles import InputTable
 from .errors import UsageError, distinct_messages, on_one_line
 from .options import Request
 from .output import REPORT, csv_text, json_text, write_folder, write_text
@@ -33,7 +33,7 @@ class MethodComparison:
     methods: tuple[str, ...]
     folds: int
     inner_folds: int
-    table: LabeledTable
+    table: InputTable
     result: Comparison
     #: Distinct messages of warnings.
     warnings: list[str]

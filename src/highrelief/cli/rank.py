@@ -21,7 +21,7 @@ from ..datasets import make_fermat_spiral
 from ..inspection.interactions import InteractionTable
 from ..inspection.report.inputs import about_software, json_value
 from ..io.cells import TableError, counted, quoted
-from ..io.roles import LabeledTable
+from ..io.roles import InputTable
 from .errors import RunError, UsageError, distinct_messages, on_one_line
 from .options import AUTO, Request
 from .output import REPORT, csv_text, json_text, write_folder, write_text
@@ -165,8 +165,8 @@ class Ranking:
 
     request: Request
     #: The table as read, and as the method needs it.
-    read: LabeledTable
-    table: LabeledTable
+    read: InputTable
+    table: InputTable
     estimator: Any
     #: Warnings of the fit.
     warnings: list[str]
@@ -365,7 +365,7 @@ def assess(ranking: Ranking, *, n_jobs: int | None = None, listener: Listener = 
 
 
 def fit_to_table(
-    estimator: Any, table: LabeledTable, settings: Mapping[str, Any], groups: Any = None
+    estimator: Any, table: InputTable, settings: Mapping[str, Any], groups: Any = None
 ) -> list[str]:
     """Fit an estimator; return the distinct messages of its warnings."""
     if table.categorical:
@@ -471,7 +471,7 @@ def write_report(
     return folder / REPORT
 
 
-def digest_facts(table: LabeledTable) -> dict[str, str]:
+def digest_facts(table: InputTable) -> dict[str, str]:
     """Return the digests of the files of a table, for a report."""
     return {f"SHA-256 of {name}": each for name, each in table.digest.items()}
 

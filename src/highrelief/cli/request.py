@@ -19,7 +19,7 @@ from ..io.files import STANDARD_INPUT
 from ..io.genotypes import count_alleles
 from ..io.imputation import RULES, drop_empty_features, impute, missing_mask, missing_summary
 from ..io.reading import Source, read_table
-from ..io.roles import LabeledTable, Roles
+from ..io.roles import InputTable, Roles
 from ..io.text import Dialect, is_charset
 from ..selection.halves import checked_halves
 from .errors import UsageError
@@ -139,7 +139,7 @@ def _roles(request: Request) -> Roles:
     )
 
 
-def read_for(request: Request, source: Source, estimator: Any | None) -> LabeledTable:
+def read_for(request: Request, source: Source, estimator: Any | None) -> InputTable:
     """Read the table of a request for an estimator; None: for the methods that ``auto`` stands for."""
     auto = estimator is None
     roles = replace(
@@ -163,7 +163,7 @@ def read_for(request: Request, source: Source, estimator: Any | None) -> Labeled
     return table
 
 
-def _text_columns(table: LabeledTable, reason: str) -> TableError:
+def _text_columns(table: InputTable, reason: str) -> TableError:
     """Return the error for text columns that would be left out."""
     contain = "contains" if len(table.dropped_columns) == 1 else "contain"
     return TableError(
@@ -172,7 +172,7 @@ def _text_columns(table: LabeledTable, reason: str) -> TableError:
     )
 
 
-def prepare(as_read: LabeledTable, request: Request) -> LabeledTable:
+def prepare(as_read: InputTable, request: Request) -> InputTable:
     """Return the table of a resolved request as its estimator needs it: alleles counted, values imputed."""
     table = impute(count_alleles(as_read), request.missing)
     missing = missing_mask(table)
@@ -182,7 +182,7 @@ def prepare(as_read: LabeledTable, request: Request) -> LabeledTable:
     return table
 
 
-def read_for_comparison(request: Request, source: Source) -> LabeledTable:
+def read_for_comparison(request: Request, source: Source) -> InputTable:
     """Read a table of numbers and classes, as all methods and the classifiers of a comparison need it."""
     try:
         as_read = read_table(source, _roles(request))
@@ -198,7 +198,7 @@ def read_for_comparison(request: Request, source: Source) -> LabeledTable:
     return _with_note(table, note)
 
 
-def _with_note(table: LabeledTable, note: str) -> LabeledTable:
+def _with_note(table: InputTable, note: str) -> InputTable:
     return replace(table, notes=[*table.notes, note])
 
 
@@ -208,7 +208,7 @@ def _with_note(table: LabeledTable, note: str) -> LabeledTable:
 _JSON = {tuple: (list, tuple), Mapping: (dict,), float: (float, int)}
 
 
-def data_record(table: LabeledTable) -> dict[str, Any]:
+def data_record(table: InputTable) -> dict[str, Any]:
     """Return the part of ``run.json`` about the data."""
     target: dict[str, Any] = (
         {"target": {"least": float(table.y.min()), "most": float(table.y.max())}}

@@ -17,7 +17,7 @@ from rich.text import Text
 from .errors import escaped
 
 if TYPE_CHECKING:
-    from ..io.roles import LabeledTable
+    from ..io.roles import InputTable
     from ..papers.results import Results
     from ..papers.runner import Paper
 
@@ -40,7 +40,7 @@ class Listener:
         """Return a context for a long computation; it yields a function that receives the progress."""
         return nullcontext(lambda done, total: None)
 
-    def table(self, table: LabeledTable) -> None:
+    def table(self, table: InputTable) -> None:
         """Note the size and target of a table, and the notes on how it was read."""
         if table.continuous_target:
             target = f"a target from {table.y.min():g} to {table.y.max():g}"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..base.meta import CONTROLS
 from ..catalog import any_of
 from ..io.cells import counted, quoted_list
-from ..io.roles import LabeledTable
+from ..io.roles import InputTable
 from ..selection.error_control import METHODS, ErrorControlledSelector
 from .errors import UsageError
 from .options import Request
@@ -70,9 +70,7 @@ def write_features(ranking: Ranking, chosen: Set[str], path: Path, *, force: boo
     return names
 
 
-def _write(
-    path: Path, kind: str, table: LabeledTable, names: list[str], X: NDArray[Any], target: str
-) -> None:
+def _write(path: Path, kind: str, table: InputTable, names: list[str], X: NDArray[Any], target: str) -> None:
     if kind == ".npz":
         arrays: dict[str, Any] = {"X": X, "y": table.y, "feature_names": np.array(names)}
         if table.sample_names is not None:

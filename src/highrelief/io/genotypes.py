@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from .roles import LabeledTable
+    from .roles import InputTable
 
 #: Two alleles with a separator (A/G, 0|1, A G, AT/A), or two letters of nucleotides, insertions, deletions.
 _SEPARATED = re.compile(r"([A-Za-z]+|[0-9]{1,2}|[.*?-])\s*[/| ]\s*([A-Za-z]+|[0-9]{1,2}|[.*?-])")
@@ -72,7 +72,7 @@ def look_like_genotypes(levels: Collection[str]) -> bool:
     return counts is not None and {0.0, 2.0} <= set(counts.values())
 
 
-def count_alleles(table: LabeledTable) -> LabeledTable:
+def count_alleles(table: InputTable) -> InputTable:
     """Return the table with the number of minor alleles in place of genotypes."""
     genotypes = table.genotypes
     if not genotypes:

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .cells import TableError, counted, quoted, quoted_list
-from .roles import LabeledTable
+from .roles import InputTable
 
 RULES = ("keep", "median", "drop-features", "drop-samples", "error")
 
 
-def impute(table: LabeledTable, rule: str) -> LabeledTable:
+def impute(table: InputTable, rule: str) -> InputTable:
     """Return the table with missing values treated by one of the rules.
 
     ``"keep"``: they stay missing. ``"median"``: they become the median of the feature, or its most frequent
@@ -59,7 +59,7 @@ def impute(table: LabeledTable, rule: str) -> LabeledTable:
     return replace(table, X=X, notes=[*table.notes, f"{note}."])
 
 
-def missing_mask(table: LabeledTable) -> NDArray[np.bool_]:
+def missing_mask(table: InputTable) -> NDArray[np.bool_]:
     """Return where values are missing."""
     return np.isnan(table.X) if table.X.dtype.kind == "f" else np.zeros(table.X.shape, dtype=bool)
 
@@ -83,14 +83,14 @@ def _medians(X: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:
     return (ordered[(count - 1) // 2, columns] + ordered[count // 2, columns]) / 2
 
 
-def drop_empty_features(table: LabeledTable) -> LabeledTable:
+def drop_empty_features(table: InputTable) -> InputTable:
     """Return the table without features that have no value at all."""
     if table.X.dtype.kind != "f":
         return table
     return _keep_features(table, ~np.isnan(table.X).all(axis=0), "all values are missing")
 
 
-def _keep_features(table: LabeledTable, kept: NDArray[np.bool_], why: str) -> LabeledTable:
+def _keep_features(table: InputTable, kept: NDArray[np.bool_], why: str) -> InputTable:
     if kept.all():
         return table
     if not kept.any():
@@ -100,7 +100,7 @@ def _keep_features(table: LabeledTable, kept: NDArray[np.bool_], why: str) -> La
     return replace(table, X=table.X[:, kept], feature_names=names[kept].tolist(), notes=[*table.notes, note])
 
 
-def _keep_samples(table: LabeledTable, kept: NDArray[np.bool_], note: str) -> LabeledTable:
+def _keep_samples(table: InputTable, kept: NDArray[np.bool_], note: str) -> InputTable:
     names = table.sample_names
     by_column = {
         name: [value for value, row in zip(values, kept, strict=True) if row]

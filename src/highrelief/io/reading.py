@@ -13,7 +13,7 @@ from .binary import read_frame, read_npz
 from .cells import Cells, TableError, counted, mask_missing, quoted, quoted_list, unknown_column
 from .files import STANDARD_INPUT, InputFile
 from .h5ad import read_h5ad
-from .roles import LabeledTable, Roles, is_unique_key, labeled_table
+from .roles import InputTable, Roles, input_table, is_unique_key
 from .text import Dialect, read_arff, read_delimited
 
 _FRAMES = {".parquet": "Parquet", ".pq": "Parquet"} | dict.fromkeys((".feather", ".arrow", ".ipc"), "Feather")
@@ -45,7 +45,7 @@ class Source:
     labels: Path | None = None
 
 
-def read_table(source: Source, roles: Roles) -> LabeledTable:
+def read_table(source: Source, roles: Roles) -> InputTable:
     """Read the samples with their labels.
 
     Raises
@@ -65,7 +65,7 @@ def read_table(source: Source, roles: Roles) -> LabeledTable:
         labels = _read_cells(file, source.dialect.tokens_only())
         digest[f"{file.name} (labels)" if file.name in digest else file.name] = file.digest
         cells = _join_labels(cells, labels, roles, source)
-    return replace(labeled_table(cells, roles), digest=digest)
+    return replace(input_table(cells, roles), digest=digest)
 
 
 def _read_cells(file: InputFile, dialect: Dialect) -> Cells:

@@ -146,7 +146,7 @@ class Roles:
 
 
 @dataclass(frozen=True)
-class LabeledTable:
+class InputTable:
     """Samples with their labels, and notes on how they were read."""
 
     #: (n_samples, n_features); NaN where a value is missing. Text is encoded by the indices of ``levels``.
@@ -192,7 +192,7 @@ class LabeledTable:
         return [index for index, name in enumerate(self.feature_names) if name in self.categories]
 
 
-def labeled_table(cells: Cells, roles: Roles) -> LabeledTable:
+def input_table(cells: Cells, roles: Roles) -> InputTable:
     """Assign the roles to the columns; raise a TableError where they do not fit."""
     return _TableBuilder(cells, roles).table()
 
@@ -215,7 +215,7 @@ class _TableBuilder:
         self._dropped_columns: list[str] = []
         self._genotypes: dict[str, dict[str, float]] = {}
 
-    def table(self) -> LabeledTable:
+    def table(self) -> InputTable:
         roles = self._roles
         text = self._role_text(roles.target, "the target")
         groups = None if roles.groups is None else self._role_text(roles.groups, "named by --groups")
@@ -268,7 +268,7 @@ class _TableBuilder:
         if identifiers:
             sample_names = next(iter(identifiers.values()))
         X, features = self._features([index for index in rest if index not in detected_ids], rows)
-        return LabeledTable(
+        return InputTable(
             X,
             y,
             [self._names[index] for index in features],

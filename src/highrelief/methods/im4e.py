@@ -21,7 +21,7 @@ from .._solvers.fixed_point import simplex_positive_part, simplex_projection, un
 from ..base.folds import check_folds, has_misses, usable_folds
 from ..base.progress import with_callbacks
 from ..base.selector import check_columns, map_row_blocks
-from ..base.soft import RepeatedWeighter, WithDistances
+from ..base.soft import GridPoint, RepeatedWeighter, Width
 from ..base.training_data import TrainingData
 from ..base.validation import (
     FLOAT_TYPES,
@@ -264,18 +264,18 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
             The fitted weighter and classifier.
         """
         data = self._check_fit(X, y, sample_weight, batches)
-        w = self._first_weights()
+        w, point = self._first_weights(), None
         if self.sigma == "path":
-            self.sigma_, w = self._best_of_path(data, w, label_codes("groups", groups, data.included))
-        elif not self._automatic:
-            self.sigma_ = float(self.sigma)
-        return self._learn(data, self._workspace(data), w)
+            point, w = self._best_of_path(data, w, label_codes("groups", groups, data.included))
+        return self._learn(data, self._choose_engine(data), w, point)
 
-    def _learn(self, data: TrainingData, engine: Engine, w: NDArray[np.float64]) -> Self:
-        """Run Algorithm 1 from weights w, with the width ``sigma_``."""
+    def _learn(
+        self, data: TrainingData, engine: Engine, w: NDArray[np.float64], point: GridPoint | None = None
+    ) -> Self:
+        """Run Algorithm 1 from weights w."""
         weights = engine.weights
         n_samples = float(weights.sum())
-        first = self._first_margin(engine)
+        first, width = self._first_margin(engine), self._width(engine, point)
         history = _History(
             n_samples if self.alpha is None else float(self.alpha),
             # The error of a sum of N rounded terms of either sign is √N roundings.
@@ -283,7 +283,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         )
 
         def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:
-            sigma = self._width(engine, w)
+            sigma = width(w)
             near = engine.soft_neighborhoods(w, sigma)  # α, β of eqs. (5), (6)
             history.add_entropies(*near.entropies(), weights, sigma / w.sum())
             if self.loss == "log":
@@ -307,7 +307,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         self.cost_ = np.array(history.cost[: len(self.history_)])
         self.hit_entropy_ = np.array(history.hit_entropy[: len(self.history_)])
         self.miss_entropy_ = np.array(history.miss_entropy[: len(self.history_)])
-        return self._set_fitted(data, engine, self._joined(w, first))
+        return self._set_fitted(data, engine, self._joined(w, first), width)
 
     def _first_margin(self, engine: Engine) -> NDArray[np.float64] | None:
         return None if self.w_step == "exact" or self.sparsity > 0.0 else super()._first_margin(engine)
@@ -329,14 +329,11 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         for name in ("sigma_path_", "cv_scores_"):
             self.__dict__.pop(name, None)
 
-    def _width(self, engine: WithDistances, w: NDArray[np.float64]) -> float:
-        return super()._width(engine, w) if self._automatic else self.sigma_
-
-    def _set_fitted(self, data: TrainingData, engine: Engine, w: NDArray[np.float64]) -> Self:
+    def _set_fitted(self, data: TrainingData, engine: Engine, w: NDArray[np.float64], width: Width) -> Self:
         """Set the weights at sum 1, the width under them, and the reference samples of the classifier."""
         on_simplex = simplex_positive_part(w)
         self._set_weights(w if on_simplex is None else on_simplex)
-        self.sigma_ = self._width(engine, self.feature_weights_)
+        self.sigma_ = width(self.feature_weights_)
         active = np.flatnonzero(self.feature_weights_ > 0.0)
         self._references = ClassDistances(
             _observed_features(data, active),
@@ -353,7 +350,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
 
     def _best_of_path(
         self, data: TrainingData, w: NDArray[np.float64], groups: NDArray[np.int64] | None
-    ) -> tuple[float, NDArray[np.float64]]:
+    ) -> tuple[GridPoint, NDArray[np.float64]]:
         """Return the width that classifies best, ties to the larger, and the weights of the one before it."""
         self.sigma_path_ = SIGMA_PATH.copy()
         sample_weight = np.ones(len(data.X)) if data.sample_weight is None else data.sample_weight
@@ -372,7 +369,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         best = int(np.argmax(n_correct))
         for model in self._path_models(data, np.arange(len(data.X)), w, SIGMA_PATH[:best]):
             w = model.feature_weights_ if model.feature_weights_.any() else w
-        return float(SIGMA_PATH[best]), w
+        return _at_width(SIGMA_PATH[best]), w
 
     def _path_models(
         self,
@@ -386,12 +383,11 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit to all samples warns of what matters
             part = model._check_fit(**data.fit_arguments(which))
-            engine = model._workspace(part)
+            engine = model._choose_engine(part)
         for width in widths:
-            model.sigma_ = float(width)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                model._learn(part, engine, w)
+                model._learn(part, engine, w, _at_width(width))
             yield model
             w = model.feature_weights_ if model.feature_weights_.any() else w
 
@@ -511,6 +507,11 @@ def _observed_features(data: TrainingData, features: NDArray[np.int64]) -> NDArr
     missing_mask = None if data.missing_mask is None else data.missing_mask.of_features(features)
     X = data.X[:, features]
     return X if missing_mask is None else missing_mask.restore_nan(X)
+
+
+def _at_width(sigma: float) -> GridPoint:
+    """Return the point of the path with this width, at any weights."""
+    return GridPoint(lambda w: float(sigma))
 
 
 class _History:

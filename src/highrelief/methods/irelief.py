@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._engine.engine import Engine
 from .._solvers.fixed_point import unit_positive_part
 from ..base.progress import with_callbacks
-from ..base.soft import ClassMargins, RepeatedWeighter
+from ..base.soft import ClassMargins, GridPoint, RepeatedWeighter, Width
 from ..base.training_data import TrainingData
 
 
@@ -207,22 +207,23 @@ class IRelief(ClassMargins, RepeatedWeighter):
             The fitted weighter.
         """
         data = self._check_fit(X, y, sample_weight, batches)
-        return self._learn(data, self._workspace(data), self._first_weights())  # (1)
+        return self._learn(data, self._choose_engine(data), self._first_weights())  # (1)
 
-    def _learn(self, data: TrainingData, engine: Engine, w: NDArray[np.float64]) -> Self:
+    def _learn(
+        self, data: TrainingData, engine: Engine, w: NDArray[np.float64], point: GridPoint | None = None
+    ) -> Self:
         """Run the iteration of Fig. 2 from weights w."""
-        first = self._first_margin(engine)
+        first, width = self._first_margin(engine), self._width(engine, point)
 
         def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:
-            sigma = self._width(engine, w)
-            near = engine.soft_neighborhoods(w, sigma)  # (3), (4): P_m, P_h, P_o of eqs. (8), (9), (10)
+            near = engine.soft_neighborhoods(w, width(w))  # (3), (4): P_m, P_h, P_o of eqs. (8), (9), (10)
             nu = near.mean_margin(  # eq. (11)
                 pooled=self._pooled, outliers=self._downweights_outliers, only_positive=True
             )
             return unit_positive_part(nu)  # (5): eq. (12)
 
         w = self._repeat(step, w)  # (2), (6), (7): until ‖w⁽ᵗ⁾ − w⁽ᵗ⁻¹⁾‖ < θ
-        return self._set_fitted(data, engine, self._joined(w, first))
+        return self._set_fitted(data, engine, self._joined(w, first), width)
 
     @property
     def _pooled(self) -> bool:
@@ -233,11 +234,11 @@ class IRelief(ClassMargins, RepeatedWeighter):
         """Whether likely outliers have less weight."""
         return not self._parameter_free if self.outliers is None else self.outliers
 
-    def _set_fitted(self, data: TrainingData, engine: Engine, w: NDArray[np.float64]) -> Self:
+    def _set_fitted(self, data: TrainingData, engine: Engine, w: NDArray[np.float64], width: Width) -> Self:
         """Set the weights at unit norm, and the width and the outlier probabilities under them."""
         unit = unit_positive_part(w)  # a mean of unit vectors is shorter
         self._set_weights(w if unit is None else unit)
-        self.sigma_ = self._width(engine, self.feature_weights_)
+        self.sigma_ = width(self.feature_weights_)
         self.outlier_proba_ = np.full(data.included.size, np.nan)
         self.outlier_proba_[data.included] = (
             1.0 - engine.soft_neighborhoods(self.feature_weights_, self.sigma_).inlier

@@ -13,9 +13,12 @@ from .._engine.parameters import constraints, positive_or
 from .._solvers.fixed_point import unit_positive_part
 from .._solvers.minimizers import sparse_logistic
 from ..base.progress import with_callbacks
-from ..base.soft import RepeatedWeighter
+from ..base.soft import GridPoint, RepeatedWeighter, Width
 from ..base.training_data import TrainingData
 from ..base.validation import warn_user
+
+#: λ of ``alpha="auto"``, as a share of the smallest λ that leaves no feature.
+ALPHA_SHARE = 0.2
 
 
 class LOGO(RepeatedWeighter):
@@ -126,8 +129,6 @@ class LOGO(RepeatedWeighter):
     _allows_missing = True
     _refuses_dask: str | None = None
     _plain_steps = 50
-    #: λ of ``alpha="auto"``, as a fraction of the smallest λ that leaves no feature; set by a search.
-    _alpha_share: float = 0.2
     _constraints = constraints(alpha=positive_or("auto"))
 
     def __init__(
@@ -199,18 +200,15 @@ class LOGO(RepeatedWeighter):
             The fitted weighter.
         """
         data = self._check_fit(X, y, sample_weight, batches)
-        return self._learn(data, self._workspace(data), self._first_weights())
-
-    def _workspace(self, data: TrainingData) -> tuple[Engine, ActiveSetMargins]:
-        # Margins computed in one fit bound those of the next.
-        engine = self._choose_engine(data)
-        return engine, engine.active_set_margins()
+        return self._learn(data, self._choose_engine(data), self._first_weights())
 
     def _learn(
-        self, data: TrainingData, workspace: tuple[Engine, ActiveSetMargins], w: NDArray[np.float64]
+        self, data: TrainingData, engine: Engine, w: NDArray[np.float64], point: GridPoint | None = None
     ) -> Self:
         """Run the iteration from weights w."""
-        engine, margins = workspace
+        margins = engine.active_set_margins
+        width = self._width(margins, point)
+        share = ALPHA_SHARE if point is None or point.alpha_share is None else point.alpha_share
         solution = np.zeros(self.n_features_in_)
         self.alpha_ = self.kkt_residual_ = np.nan
 
@@ -218,8 +216,8 @@ class LOGO(RepeatedWeighter):
             nonlocal solution
             if not w.any():  # λ has left no feature: there is nothing to weigh distances by
                 return w
-            near = margins.at(w, self._width(margins, w))  # z̄_n under w
-            alpha = self._penalty(near, solution)
+            near = margins.at(w, width(w))  # z̄_n under w
+            alpha = self._penalty(near, solution, share)
             if not alpha > 0.0:
                 return None
             self.alpha_ = alpha
@@ -228,20 +226,22 @@ class LOGO(RepeatedWeighter):
                 return self._nothing_left(near)
             return unit_positive_part(solution) if self._automatic else solution
 
-        return self._set_fitted(engine, margins, self._repeat(step, w))
+        return self._set_fitted(engine, margins, self._repeat(step, w), width)
 
-    def _set_fitted(self, engine: Engine, margins: ActiveSetMargins, w: NDArray[np.float64]) -> Self:
+    def _set_fitted(
+        self, engine: Engine, margins: ActiveSetMargins, w: NDArray[np.float64], width: Width
+    ) -> Self:
         """Set the weights, those of averaged directions at unit norm, and the width under them."""
         unit = unit_positive_part(w) if self._automatic else w  # a mean of unit vectors is shorter
         self._set_weights(w if unit is None else unit)
-        self.sigma_ = self._width(margins, self.feature_weights_)
+        self.sigma_ = width(self.feature_weights_)
         self.execution_ = engine.execution() | margins.execution()
         return self
 
-    def _penalty(self, near: MarginColumns, solution: NDArray[np.float64]) -> float:
-        """Return the parameter λ, or a fraction of the smallest λ that leaves no feature."""
+    def _penalty(self, near: MarginColumns, solution: NDArray[np.float64], share: float) -> float:
+        """Return the parameter λ, or a share of the smallest λ that leaves no feature."""
         if isinstance(self.alpha, str):
-            return self._alpha_share * near.largest_sum(0.5 * near.sample_weight, np.flatnonzero(solution))
+            return share * near.largest_sum(0.5 * near.sample_weight, np.flatnonzero(solution))
         return float(self.alpha)
 
     def _nothing_left(self, near: MarginColumns) -> NDArray[np.float64] | None:

@@ -16,7 +16,7 @@ from ..base.progress import listening, watched, with_callbacks
 from ..base.resampling import SEEDS, Workers, fit_to_all
 from ..base.selector import best_features
 from ..base.training_data import Metadata, TrainingData
-from ..base.validation import label_codes, refuse_dask, warn_user
+from ..base.validation import label_codes, raise_for_dask, warn_user
 from ..methods.relief import ReliefF
 from .permutation import MOST_REALIGNED, STATISTICS, Exchange, PermutationTest
 
@@ -331,10 +331,10 @@ class ErrorControlledSelector(SingleFitWeighter):
     def _workers(self, data: TrainingData, n_fits: int) -> Workers:
         return Workers.for_fits(data.X, n_fits, ours=self._weighter is not None, n_jobs=self.n_jobs)
 
-    def _refuse_dask(self, X: Any) -> None:
+    def _refuse_dask(self) -> None:
         if self.method == "knockoff":
-            refuse_dask(X, f"{type(self).__name__}(method='knockoff')", KNOCKOFFS_IN_MEMORY)
-        super()._refuse_dask(X)
+            raise_for_dask(f"{type(self).__name__}(method='knockoff')", KNOCKOFFS_IN_MEMORY)
+        super()._refuse_dask()
 
     def _by_others(self, data: TrainingData, metadata: Metadata, random: np.random.RandomState) -> Decision:
         """Decide by stability selection or knockoffs, whose modules are imported on demand."""

@@ -17,13 +17,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._engine.engine import Engine
 from .._engine.parameters import constraints, count, one_of, optional
 from .._solvers.fixed_point import euclidean_norm
 from ..base.folds import RULES, SAME_SCORE, has_misses, lowest_accepted, usable_folds
 from ..base.meta import CrossValidatedWeighter, weights_of, wrapped_has
 from ..base.progress import watched, with_callbacks
 from ..base.selector import WeighterTags, check_columns
-from ..base.soft import AVERAGED_STEPS, LEARNED_PERPLEXITY, RepeatedWeighter
+from ..base.soft import AVERAGED_STEPS, LEARNED_PERPLEXITY, GridPoint, RepeatedWeighter
 from ..base.training_data import Samples, TrainingData
 from ..base.validation import FLOAT_TYPES, is_dask_backed, validate_data
 from ..methods.logo import LOGO
@@ -278,7 +279,7 @@ class KernelWidthCV(CrossValidatedWeighter):
             self._warn_of_folds(len(folds), "to choose by", "the middle of what was to be tried is taken")
             self._warn_of_stop(len(scores), len(folds), "folds")
             self._choose(np.stack(scores, axis=-1) if scores else np.empty((*self._shape, 0)))
-            _Search(model, data, model._workspace(data)).run(*self._chosen, initial)
+            _Search(model, data, model._choose_engine(data)).run(*self._chosen, initial)
         self.estimator_, self.sigma_ = model, model.sigma_
         return self._set_weights(weights_of(model, self.n_features_in_))
 
@@ -337,7 +338,7 @@ class KernelWidthCV(CrossValidatedWeighter):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the final fit warns of what matters
             part = model._check_fit(**data.fit_arguments(training))
-            search = _Search(model, part, model._workspace(part))
+            search = _Search(model, part, model._choose_engine(part))
             for place in self._path(search, initial):
                 scores[place] = scorer(search.classifier(), X, y, sample_weight)
         return scores
@@ -480,14 +481,12 @@ class _Search(NamedTuple):
 
     model: Any
     data: TrainingData
-    workspace: Any
+    engine: Engine
 
     def run(self, sigma: float, share: float | None, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Fit the model from weights w on, and return its weights."""
-        self.model._sigma_at_norm_1 = sigma
-        if share is not None:
-            self.model._alpha_share = share
-        self.model._learn(self.data, self.workspace, w)
+        point = GridPoint(lambda w: sigma * (euclidean_norm(w) or 1.0), share)
+        self.model._learn(self.data, self.engine, w, point)
         return np.asarray(self.model.feature_weights_)
 
     def classifier(self) -> Any:
