@@ -77,19 +77,46 @@ def slow_tests(X, y):
     return np.array(single), conditional, interaction
 
 
+def slow_pair(X, y, j, i, *, conditional):
+    """The deviate of one pair, with the correlations of all its functions, by loops."""
+    n = len(X)
+    r = [(1.0 if label else -1.0) / sqrt(n) for label in y]
+    own, other = slow_functions(list(X[:, j])), slow_functions(list(X[:, i]))
+    every = [[a * b for a, b in zip(f, g, strict=True)] for f in own for g in other]
+    every = own + every if conditional else every
+    every = [[each - sum(f) / n for each in f] for f in every]
+    products = [[sum(a * b for a, b in zip(f, g, strict=True)) / n for g in every] for f in every]
+    total = sum(sum(a * b for a, b in zip(r, f, strict=True)) ** 2 for f in every)
+    mean = sum(products[k][k] for k in range(len(every)))
+    half_variance = sum(each**2 for row in products for each in row)
+    half_variance -= sum(sum(f[m] ** 2 for f in every) ** 2 for m in range(n)) / n**2
+    half_variance = max(half_variance, mean**2 / len(every))
+    return deviate(total, [mean], [sqrt(half_variance)])
+
+
 class TestFormula:
-    def test_numbers_equal_the_slow_formula(self):
+    @pytest.mark.parametrize("kind", ["independent", "correlated"])
+    def test_numbers_equal_the_slow_formula(self, kind):
         random = np.random.default_rng(0)
         X, y = random.normal(size=(30, 5)), np.arange(30) % 2
         X[:, 1] += 0.8 * y
+        if kind == "correlated":
+            X[:, 2:] += 2.0 * random.normal(size=(30, 1))
         found = smooth_tests(of_numbers(X), y, 2)
         single, conditional, interaction = slow_tests(X, y)
         np.testing.assert_allclose(found.single, single, atol=1e-4)
-        np.testing.assert_allclose(found.conditional, np.maximum(conditional.max(axis=1), 0.0), atol=1e-4)
-        np.testing.assert_allclose(found.interaction, np.maximum(interaction.max(axis=1), 0.0), atol=1e-4)
-        some = found.conditional > 0.0
-        np.testing.assert_array_equal(found.partner[some], conditional.argmax(axis=1)[some])
-        np.testing.assert_array_equal(found.partner[~some], -1)
+        for z, partner, slow, is_conditional in (
+            (found.conditional, found.partner, conditional, True),
+            (found.interaction, found.interaction_partner, interaction, False),
+        ):
+            assert (partner >= 0).any()
+            for j in range(5):
+                if slow[j].max() <= 0.0:
+                    assert (z[j], partner[j]) == (0.0, -1)
+                    continue
+                assert partner[j] == slow[j].argmax()
+                expected = slow_pair(X, y, j, partner[j], conditional=is_conditional)
+                assert z[j] == pytest.approx(max(expected, 0.0), abs=1e-4)
 
     def test_the_sum_of_levels_is_that_of_pearson(self):
         random = np.random.default_rng(1)
@@ -211,6 +238,17 @@ class TestNoise:
         # The largest of 299 deviates; its median if they are independent.
         expected = norm.isf(1.0 - 0.5 ** (1.0 / 299.0))
         assert np.median(found.interaction) == pytest.approx(expected, abs=0.35)
+
+    def test_correlated_pairs_are_no_more_extreme_than_others(self):
+        """Products of the functions of equal features are few functions, of which many are large at once."""
+        random = np.random.default_rng(13)
+        largest = []
+        for _ in range(100):
+            X = random.normal(size=(150, 1)) + 0.3 * random.normal(size=(150, 2))
+            largest.append(smooth_tests(of_numbers(X), np.arange(150) % 2, 2).interaction[0])
+        # Deviates, 0 instead of negative ones.
+        assert np.mean(np.square(largest)) < 0.9
+        assert max(largest) < 4.0
 
     def test_noise_stays_noise_beside_a_strong_feature_of_a_rare_class(self):
         random = np.random.default_rng(9)

@@ -32,6 +32,8 @@ DECAY = 0.9
 #: Functions of a block of features, whose pairs are tested at once; blocks that a thread takes at a time.
 _BLOCK = 768
 _BLOCKS_PER_TASK = 4
+#: Pairs whose functions are correlated at a time.
+_PAIRS_AT_ONCE = 64
 #: Progress reports of the tests of all pairs.
 MOST_STEPS = 16
 #: Smallest share of variance of a function, or of a residual, that is not taken for rounding.
@@ -152,13 +154,18 @@ def _standardized(
 ) -> NDArray[np.float32]:
     """Return functions with mean 0 in each stratum and the weights as mean squares."""
     values *= is_known
-    members = (np.arange(int(strata.max()) + 1) == strata[:, np.newaxis]).astype(np.float32)
+    members = _members(strata)
     means = (values @ members) / (is_known @ members).clip(1.0)
     values -= (means @ members.T) * is_known
     square = (values**2).mean(axis=2, keepdims=True)
     scale = np.sqrt(np.where(square > _LEAST, weights / np.maximum(square, _LEAST), 0.0))
     values *= scale.astype(np.float32)
     return values
+
+
+def _members(strata: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return which samples are in which strata, (n_samples, n_strata)."""
+    return (np.arange(int(strata.max()) + 1) == strata[:, np.newaxis]).astype(np.float32)
 
 
 def _all_in_one(strata: NDArray[np.int64] | None, n_samples: int) -> NDArray[np.int64]:
@@ -184,7 +191,7 @@ def single_tests(
     functions: Functions, y: NDArray[np.int64], n_classes: int, strata: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
     """Return the deviates of all features by themselves."""
-    return _Tests(functions, residuals(y, n_classes, strata)).single()
+    return _Tests(functions, y, n_classes, strata).single()
 
 
 def smooth_tests(
@@ -218,7 +225,7 @@ def smooth_tests(
     tests : SmoothTests
         Deviates and partners.
     """
-    tests = _Tests(functions, residuals(y, n_classes, strata))
+    tests = _Tests(functions, y, n_classes, strata)
     n_features = functions.mean.size
     z, partners = np.zeros((2, n_features)), np.full((2, n_features), -1)
     tasks = _tasks(len(functions.values))
@@ -229,6 +236,14 @@ def smooth_tests(
                 z[:, features] = np.where(better, largest, z[:, features])
                 partners[:, features] = np.where(better, others[at], partners[:, features])
         advance()
+    for kind in (0, 1):
+        features = np.flatnonzero(partners[kind] >= 0)
+        ranges = even_ranges(features.size, -(-features.size // _PAIRS_AT_ONCE))
+        best = [
+            (features[start:end], partners[kind, features[start:end]], kind == 0) for start, end in ranges
+        ]
+        if features.size:
+            z[kind, features] = np.maximum(np.concatenate(run_all(tests.of_pairs, best, n_threads)), 0.0)
     return SmoothTests(tests.single(), z[0], partners[0], z[1], partners[1])
 
 
@@ -244,22 +259,32 @@ def _tasks(n_blocks: int) -> list[tuple[int, int, int]]:
 class _Tests:
     """Tests of features against residuals."""
 
-    def __init__(self, functions: Functions, residuals: NDArray[np.float64]) -> None:
+    def __init__(
+        self,
+        functions: Functions,
+        y: NDArray[np.int64],
+        n_classes: int,
+        strata: NDArray[np.int64] | None,
+    ) -> None:
         self.features = functions.features
-        self.residuals = residuals.T.astype(np.float32)
+        self.mean, self.half_variance = functions.mean, functions.half_variance
+        self.members = _members(_all_in_one(strata, y.size))
+        self.residuals = residuals(y, n_classes, strata).T.astype(np.float32)
         # Of a sum over the dimensions of the residuals.
         self.n_dimensions = len(self.residuals)
-        self.mean, self.half_variance = functions.mean, functions.half_variance
         # Where classes differ in size, samples of the smaller one have larger residuals, and the sum over
         # samples of r·f has the mean square of f over them, in proportion to r².
-        squares = (self.residuals**2).mean(axis=0) if self.n_dimensions else np.zeros(residuals.shape[0])
+        self.squares = (self.residuals**2).sum(axis=0) / np.float32(max(self.n_dimensions, 1))
         self.values = []
         self.sums = np.zeros(functions.mean.size)
-        for features, values in zip(functions.features, functions.values, strict=True):
-            variances = values**2 @ squares.astype(np.float32)
+        #: (n_features, 2) block of each feature, and its place there.
+        self.places = np.zeros((functions.mean.size, 2), np.int64)
+        for block, (features, values) in enumerate(zip(functions.features, functions.values, strict=True)):
+            variances = values**2 @ self.squares
             ratio = (values**2).mean(axis=2) / np.maximum(variances, np.float32(_LEAST))
             self.values.append(values * np.sqrt(ratio)[:, :, np.newaxis])
             self.sums[features] = ((self.values[-1] @ self.residuals.T) ** 2).sum(axis=(0, 2))
+            self.places[features] = np.column_stack([np.full(features.size, block), np.arange(features.size)])
 
     def single(self) -> NDArray[np.float64]:
         """Return the deviates of all features."""
@@ -292,6 +317,34 @@ class _Tests:
                 at = z.argmax(axis=2)
                 found.append((features, others, np.take_along_axis(z, at[:, :, np.newaxis], 2)[:, :, 0], at))
         return found
+
+    def of_pairs(
+        self, features: NDArray[np.int64], partners: NDArray[np.int64], conditional: bool
+    ) -> NDArray[np.float64]:
+        """Return the deviates of some pairs, with the correlations of all their functions.
+
+        Products of the functions of two features are uncorrelated if the features are independent, as the
+        search assumes. Otherwise their sum of squares varies more, and fewer large ones are chance.
+        """
+        z = np.zeros(features.size)
+        kinds = np.column_stack([self.places[features, 0], self.places[partners, 0]])
+        for kind in np.unique(kinds, axis=0):
+            some = np.flatnonzero((kinds == kind).all(axis=1))
+            own = self.values[kind[0]][:, self.places[features[some], 1]].transpose(1, 0, 2)
+            other = self.values[kind[1]][:, self.places[partners[some], 1]].transpose(1, 0, 2)
+            functions = (own[:, :, np.newaxis] * other[:, np.newaxis]).reshape(some.size, -1, own.shape[2])
+            functions = np.concatenate([own, functions], axis=1) if conditional else functions
+            with one_blas_thread():
+                functions -= (functions @ (self.members / self.members.sum(axis=0))) @ self.members.T
+                sums = (functions @ self.residuals.T) ** 2
+                products = (functions * self.squares) @ functions.transpose(0, 2, 1)
+            mean = np.trace(products, axis1=1, axis2=2).astype(np.float64)
+            # A square of a residual does not vary with the label as a product of two does.
+            own_products = ((functions**2).sum(axis=1) * self.squares) ** 2
+            half_variance = (products**2).sum(axis=(1, 2)).astype(np.float64) - own_products.sum(axis=1)
+            half_variance = np.maximum(half_variance, mean**2 / functions.shape[1])
+            z[some] = self._deviates(sums.sum(axis=(1, 2)).astype(np.float64), mean, half_variance)
+        return z
 
     def _interactions(self, block: int, other: int) -> NDArray[np.float64]:
         """Return the sums of squares of the products of two blocks, (n_features, n_features)."""
