@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,7 +136,24 @@ def _gap(
         times = f"{ratio:,.1f}" if ratio < 10.0 else f"{ratio:,.0f}"
         next_name = inputs.feature_names[max(others, key=lambda j: weights.values[j])]
         return [f"{each} at least {times} times the weight of the next feature, {next_name}."]
-    return ["Weights fall without a gap: the features next in rank are only a little weaker."]
+    return [_next_in_rank(inputs, until_gap(weights, others))]
+
+
+def _next_in_rank(inputs: ReportInputs, close: list[int]) -> str:
+    """Describe features that are not recommended, although there is no gap before them."""
+    if not close:
+        return "Weights fall without a gap: the features next in rank are only a little weaker."
+    are = "is" if len(close) == 1 else "are"
+    return f"{_names(inputs, close)} {are} nearly as strong but not beyond chance; then the weights drop."
+
+
+def until_gap(weights: Weights, features: list[int]) -> list[int]:
+    """Return the first features up to a gap in their weights; none if there is no gap after a few of them."""
+    values = weights.values[features[: _NAMED + 1]]
+    for n, (weight, following) in enumerate(pairwise(values), start=1):
+        if weight > 0.0 and weight >= _GAP * following:
+            return features[:n]
+    return []
 
 
 def _next(inputs: ReportInputs, weights: Weights, recommendation: Recommendation) -> str:
@@ -241,7 +259,8 @@ def _pairs(inputs: ReportInputs, interactions: Interactions | None) -> list[str]
         return []
     named = [f"{inputs.feature_names[i]} and {inputs.feature_names[j]}" for i, j in found]
     by = type(fit_inside(inputs.estimator)).__name__
-    return [f"Interacting pairs, by {by}: {listed(named, 3)}."]
+    pairs_are = "pair" if len(named) == 1 else "pairs"
+    return [f"Interacting {pairs_are}, by {by}: {listed(named, 3)}."]
 
 
 # How far to trust it
