@@ -741,12 +741,13 @@ class TestGenesAsRows:
         assert table.notes == ["Left out, words beside the names of the features: 'where'."]
 
     def test_genotypes_written_as_text(self, write):
-        labels = write("sample,class\ns1,x\ns2,y\ns3,x\ns4,y\n", "labels.csv")
-        path = write("snp,at,s1,s2,s3,s4\nrs1,7,AA,AG,GG,--\nrs2,9,CC,CT,,TT\n")
+        labels = write("sample,class\ns1,x\ns2,y\ns3,x\ns4,y\ns5,y\n", "labels.csv")
+        path = write("snp,at,s1,s2,s3,s4,s5\nrs1,7,AA,AG,GG,--,AA\nrs2,9,CC,CT,,TT,CC\n")
         table = read(path, transpose=True, labels=labels, genotypes=True)
         assert table.feature_names == ["rs1", "rs2"]
-        assert table.sample_names == ["s1", "s2", "s3", "s4"]
-        np.testing.assert_array_equal(count_alleles(table).X, [[0, 0], [1, 1], [2, np.nan], [np.nan, 2]])
+        assert table.sample_names == ["s1", "s2", "s3", "s4", "s5"]
+        alleles = [[0, 0], [1, 1], [2, np.nan], [np.nan, 2], [0, 0]]
+        np.testing.assert_array_equal(count_alleles(table).X, alleles)
         assert table.notes[0] == "Left out, columns without genotypes beside the names of the features: 'at'."
         # A column of alleles does not turn a table of counts into one of text.
         counts = write("snp,alleles,s1,s2,s3\nrs1,A/G,0,1,2\nrs2,C/T,2,1,0\n", "counts.csv")

@@ -363,9 +363,11 @@ def assess(ranking: Ranking, *, n_jobs: int | None = None, listener: Listener = 
     begin = clock()
     expected = planned.n_fits * ranking.seconds["fitting"]
     if expected >= _LONG:
-        found = "stability" if planned.n_permutations == 0 else "stability and the number of features to keep"
+        measured = (
+            "stability" if planned.n_permutations == 0 else "stability and the number of features to keep"
+        )
         listener.note(
-            f"- Next, for {found}: fits to {planned.words} of the samples, about {_rounded(expected)}."
+            f"- Next, for {measured}: fits to {planned.words} of the samples, about {_rounded(expected)}."
         )
     try:
         with listener.step(f"Fitting {planned.words}" if planned.words else "Assessing the ranking"):

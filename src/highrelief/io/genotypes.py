@@ -68,7 +68,7 @@ def _alleles(word: str, no_calls: Collection[str]) -> tuple[str, ...] | None:
 
 def are_genotypes(words: Iterable[str | None], no_calls: Collection[str] = ()) -> bool:
     """Return whether all values are genotypes of one sample, at sites of any alleles, or missing."""
-    found = [_alleles(word, no_calls) for word in {*words} - {None}]
+    found = [_alleles(word, no_calls) for word in {*words} if word is not None]
     alleles = {each for pair in found if pair is not None for each in pair} - _NO_CALL
     return (
         None not in found
