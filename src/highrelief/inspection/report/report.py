@@ -316,7 +316,7 @@ def comparison_report(
     ...     print(sentence)
     With knn, relieff is the most accurate: 95.0 % (95 % interval 89.3 % to 100.0 %)
     Less accurate by more than chance gives: fisher (by 35.0 points)
-    Without a choice, all features reach 55.0 %; relieff is above that by more than chance gives.
+    Without selection, all features reach 55.0 %; relieff is above that by more than chance gives.
     """
     known = Origin(
         {
