@@ -33,8 +33,8 @@ from highrelief.inspection.comparison import compare
 HERE = Path(__file__).parent / "pictures"
 #: Name, page, width, height, colors, and the section to begin with.
 SHOTS = (
-    ("report-first-screen.png", "command/report", 1180, 760, "light", None),
-    ("report-first-screen-dark.png", "command/report", 1180, 760, "dark", None),
+    ("report-first-screen.png", "command/report", 1180, 830, "light", None),
+    ("report-first-screen-dark.png", "command/report", 1180, 830, "dark", None),
     ("report.png", "ranking", 1180, 1560, "light", None),
     ("report-dark.png", "ranking", 1180, 1300, "dark", "stability"),
     ("report-phone.png", "ranking", 375, 760, "light", "ranking"),

@@ -54,7 +54,9 @@ class TestMissing:
         found = rank(asked(patients))
         assert np.isnan(found.table.X).any()
         assert found.request.missing == "keep"
-        assert found.table.notes[-1].endswith("stay missing: differences to them are those to be expected.")
+        assert found.table.notes[-1].endswith(
+            "are not imputed: differences to them are replaced by their expectation."
+        )
         expected = ReliefF(random_state=0, categorical_features=[0, 1]).fit(found.table.X, found.table.y)
         np.testing.assert_array_equal(found.estimator.feature_weights_, expected.feature_weights_)
 

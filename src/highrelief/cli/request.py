@@ -178,7 +178,9 @@ def prepare(as_read: LabeledTable, request: Request) -> LabeledTable:
     missing = missing_mask(table)
     if missing.any():
         summary = missing_summary(missing)
-        table = _with_note(table, f"{summary} stay missing: differences to them are those to be expected.")
+        table = _with_note(
+            table, f"{summary} are not imputed: differences to them are replaced by their expectation."
+        )
     return table
 
 

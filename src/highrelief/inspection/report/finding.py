@@ -182,8 +182,11 @@ def _in_halves(best: list[int], stability: Stability | None, spread: RankSpread 
         each = low if low == high else f"{low} to {high}"
         return [f"Each of them is among the first {len(best):,} in {each} of {halves}."]
     again = int(np.count_nonzero(often >= NEARLY_ALL))
+    number_again = "All" if again == len(best) else f"{again:,}"
+    are = "is" if again == 1 else "are"
     return [
-        f"{again:,} of them are among the first {len(best):,} in at least {percent(NEARLY_ALL)} of {halves}."
+        f"{number_again} of them {are} among the first {len(best):,} in at least {percent(NEARLY_ALL)} of"
+        f" {halves}."
     ]
 
 
