@@ -478,7 +478,7 @@ def test_a_cycle_is_named():
     assert found.convergence.cycle_length == model.cycle_length_
     assert not found.convergence.converged
     assert found.convergence.tolerance == model.tol
-    assert f"come back after {model.cycle_length_} iterations" in found.convergence.words[0]
+    assert f"repeat after every {model.cycle_length_} iterations" in found.convergence.words[0]
     assert "averaging=True" in found.convergence.words[0]
     assert found.convergence.words[0] in found.summary
 

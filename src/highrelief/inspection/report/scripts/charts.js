@@ -175,7 +175,8 @@ function copyOf(element, width, settings) {
   const option = withCommon(element, drawn.get(element.id).option(width < narrowWidth));
   const dataZoom = option.dataZoom?.map((each) => ({ ...each, show: false }));
   chart.setOption({ ...option, backgroundColor: color('paper'), ...(dataZoom ? { dataZoom } : {}) });
-  chart.getZr().flush();
+  // It is drawn as a whole into a picture: its own layers, which frames would draw, are not needed.
+  chart.getZr().animation.stop();
   return chart;
 }
 
@@ -214,7 +215,7 @@ function redrawAll() {
   drawn.forEach((entry) => entry.redraw());
 }
 
-/** Dispose of a copy when frames that ECharts asked for have passed. */
+/** Dispose of a copy when a frame that ECharts requested has passed. */
 function discard(chart) {
   setTimeout(() => chart.dispose(), 1000);
 }
