@@ -1,6 +1,7 @@
 """How many irrelevant features do the methods of the demos stand, over many seeds?
 
-``spiral``: the branches of Fermat's spiral, one turn, and ``LOGO()``, as ``highrelief demo`` has them.
+``demo``: the branches of Fermat's spiral, one turn, and ``HighRelief()``, as ``highrelief demo`` has them.
+``spiral``: the same spiral and ``LOGO()``.
 ``xor``: continuous XOR, two features that say nothing alone, and ``IRelief()``, as in ``examples/xor.py``.
 For every number of samples and of irrelevant features: with how many seeds are the two relevant features on
 ranks 1 and 2? Run as ``python -m benchmarks.demo_reliability``; what it printed is in
@@ -15,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from highrelief import LOGO, IRelief
+from highrelief import LOGO, HighRelief, IRelief
 from highrelief.datasets import make_fermat_spiral, make_xor
 
 
@@ -30,6 +31,7 @@ class Problem:
 
 
 PROBLEMS = {
+    "demo": Problem(make_fermat_spiral, {"turns": 1.0}, lambda: HighRelief(random_state=0), {400: (1000,)}),
     "spiral": Problem(
         make_fermat_spiral, {"turns": 1.0}, LOGO, {200: (1000, 3000), 400: (1000, 3000, 5000, 10000)}
     ),

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,10 @@ from command_line import ENVIRONMENT, highrelief, on_a_terminal, refused, rows_o
 
 for needed in ("typer", "rich", "polars", "jinja2"):
     pytest.importorskip(needed, reason="the report needs the extra 'report'")
+
+from highrelief.cli.options import Request  # noqa: E402
+from highrelief.cli.rank import assess, rank  # noqa: E402
+from highrelief.cli.screen import Listener  # noqa: E402
 
 
 @pytest.fixture
@@ -167,6 +172,23 @@ def test_resampling_shows_how_long_it_will_take(tmp_path):
     shown = on_a_terminal("stderr", 100, *ranked, patience=0.0)
     assert "halves and" in shown
     assert "left:" in shown
+
+
+def test_notes_how_long_resampling_will_take(tmp_path):
+    class Notes(Listener):
+        def __init__(self):
+            self.texts = []
+
+        def note(self, text):
+            self.texts.append(text)
+
+    (tmp_path / "t.csv").write_text(table_text(40, 5))
+    ranking = rank(Request(str(tmp_path / "t.csv"), "class", "relieff"))
+    for seconds, expected in ((0.1, []), (1.0, ["40 s"]), (7.0, ["5 min"]), (1000.0, ["12 h"])):
+        listener = Notes()
+        assess(replace(ranking, seconds={"fitting": seconds}), listener=listener)
+        assert [text.split("about ")[1].rstrip(".") for text in listener.texts] == expected
+    assert "for stability and the number of features to keep: fits to 20 halves and " in listener.texts[0]
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from highrelief.cli.compare import compare_methods  # noqa: E402
 from highrelief.cli.errors import UsageError  # noqa: E402
 from highrelief.cli.options import Request  # noqa: E402
 from highrelief.cli.rank import rank, repeat  # noqa: E402
-from highrelief.cli.request import create_weighter  # noqa: E402
+from highrelief.cli.request import create_weighter, default_method  # noqa: E402
 from highrelief.cli.select import write_selection  # noqa: E402
 from highrelief.io.cells import TableError  # noqa: E402
 
@@ -54,7 +54,9 @@ class TestMissing:
         found = rank(asked(patients))
         assert np.isnan(found.table.X).any()
         assert found.request.missing == "keep"
-        assert found.table.notes[-1].endswith("stay missing: differences to them are those to be expected.")
+        assert found.table.notes[-1].endswith(
+            "are not imputed: differences to them are replaced by their expectation."
+        )
         expected = ReliefF(random_state=0, categorical_features=[0, 1]).fit(found.table.X, found.table.y)
         np.testing.assert_array_equal(found.estimator.feature_weights_, expected.feature_weights_)
 
@@ -199,18 +201,19 @@ class TestDefaultMethod:
         assert json.loads((tmp_path / "out" / "run.json").read_text())["request"]["method"] == "high-relief"
         assert repeat(tmp_path / "out" / "run.json").csv() == found.csv()
 
-    def test_is_rrelieff_for_a_continuous_target(self, patients):
+    def test_is_high_relief_regressor_for_a_continuous_target(self, patients):
         shown = highrelief("rank", patients, "-t", "score", "--drop", "diagnosis")
         assert shown.returncode == 0, shown.stderr
-        assert "Method: rrelieff, the default for a continuous target." in shown.stderr
-        named = highrelief("rank", patients, "-t", "score", "--drop", "diagnosis", "-m", "rrelieff")
-        assert shown.stdout == named.stdout
+        assert "Method: high-relief-regressor, the default for a continuous target." in shown.stderr
+        options = ("-t", "score", "--drop", "diagnosis", "-m", "high-relief-regressor")
+        assert shown.stdout == highrelief("rank", patients, *options).stdout
 
     def test_of_a_selection_at_an_error_rate_permutes_quickly(self, patients, tmp_path):
         options = ("--drop", "score", "--permutations", 20, "--out", tmp_path / "kept.csv")
         result = highrelief("select", patients, "-t", "diagnosis", "--control", "fdr", *options)
         assert result.returncode == 0, result.stderr
         assert "Method: relieff, the default for class labels." in result.stderr
+        assert default_method(continuous_target=True, controlled=True) == "rrelieff"
 
     def test_a_target_that_is_neither_is_refused(self, patients):
         refused(highrelief("rank", patients, "-t", "who"), 1, "'who' is different in every row")

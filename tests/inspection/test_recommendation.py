@@ -156,3 +156,12 @@ def test_refits_by_default(shape, wanted):
         assert default_resampling(model, 72, 7129).n_fits == 3.0
     model.n_iter_ = 1000
     assert default_resampling(model, 72, 7129).n_fits == 3.0
+
+
+@pytest.mark.parametrize(("shape", "n_halves"), [((72, 7129), 12), ((1600, 1000), 8), ((30, 40), 20)])
+def test_a_method_that_decides_itself_is_fitted_to_halves_only(shape, n_halves):
+    X, y, _ = make_xor(40, n_irrelevant=6, random_state=0)
+    found = default_resampling(HighRelief(random_state=0).fit(X, y), *shape)
+    assert found == (n_halves, 0)
+    assert found.words == f"{n_halves} halves"
+    assert default_resampling(ReliefF(), *shape).words.endswith(("permutation", "permutations"))

@@ -24,6 +24,7 @@ from highrelief.io.cells import (  # noqa: E402
     Cells,
     TableError,
 )
+from highrelief.io.genotypes import count_alleles  # noqa: E402
 from highrelief.io.imputation import impute  # noqa: E402
 from highrelief.io.reading import Source, read_table  # noqa: E402
 from highrelief.io.roles import (  # noqa: E402
@@ -44,10 +45,11 @@ def read(
     drop=(),
     groups=None,
     batches=None,
+    genotypes=False,
     **dialect,
 ):
     source = Source(Path(path), Dialect(**dialect), transpose=transpose, labels=labels)
-    return read_table(source, Roles(target, identifiers, drop, groups, batches))
+    return read_table(source, Roles(target, identifiers, drop, groups, batches, genotypes=genotypes))
 
 
 @pytest.fixture
@@ -737,6 +739,25 @@ class TestGenesAsRows:
             write("gene,where,s1,s2,s3\nG1,chr1,1,2,3\nG2,chr2,5,6,7\n"), transpose=True, labels=labels
         )
         assert table.notes == ["Left out, words beside the names of the features: 'where'."]
+
+    def test_genotypes_written_as_text(self, write):
+        labels = write("sample,class\ns1,x\ns2,y\ns3,x\ns4,y\ns5,y\n", "labels.csv")
+        path = write("snp,at,s1,s2,s3,s4,s5\nrs1,7,AA,AG,GG,--,AA\nrs2,9,CC,CT,,TT,CC\n")
+        table = read(path, transpose=True, labels=labels, genotypes=True)
+        assert table.feature_names == ["rs1", "rs2"]
+        assert table.sample_names == ["s1", "s2", "s3", "s4", "s5"]
+        alleles = [[0, 0], [1, 1], [2, np.nan], [np.nan, 2], [0, 0]]
+        np.testing.assert_array_equal(count_alleles(table).X, alleles)
+        assert table.notes[0] == "Left out, columns without genotypes beside the names of the features: 'at'."
+        # A column of alleles does not turn a table of counts into one of text.
+        counts = write("snp,alleles,s1,s2,s3\nrs1,A/G,0,1,2\nrs2,C/T,2,1,0\n", "counts.csv")
+        np.testing.assert_array_equal(read(counts, transpose=True, labels=labels).X, [[0, 2], [1, 1], [2, 0]])
+
+    def test_other_text_is_refused(self, write):
+        labels = write("sample,class\ns1,x\ns2,y\n", "labels.csv")
+        for words in ("low,high", "protein kinase,zinc finger"):
+            with pytest.raises(TableError, match=r"no column of numbers or genotypes .*samples as rows"):
+                read(write(f"gene,s1,s2\nG1,{words}\n"), transpose=True, labels=labels)
 
 
 def sha256(text):

@@ -235,5 +235,5 @@ def test_one_feature_proves_nothing(mains):
 
 
 def test_fits_that_do_not_come_to_rest_are_counted(mains):
-    with pytest.warns(UserWarning, match="of 8 halves did not come to rest"):
+    with pytest.warns(UserWarning, match="of 8 halves did not converge"):
         decide_by_stability(IRelief(max_iter=1), *mains, n_pairs=4, random_state=0)

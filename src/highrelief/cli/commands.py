@@ -364,7 +364,7 @@ def demo(
     jobs: Jobs = None,
     debug: Debug = False,
 ) -> None:
-    """Find the two features of a spiral among thousands of irrelevant ones."""
+    """Find the two features of a spiral among a thousand irrelevant ones."""
     with exit_on_error(debug):
         from .output import check_report  # noqa: PLC0415
         from .rank import N_IRRELEVANT, TURNS, assess, write_report  # noqa: PLC0415

@@ -100,8 +100,8 @@ class Request:
             "--method",
             "-m",
             metavar="NAME",
-            help="Method; `highrelief methods` lists them. auto is high-relief for classes, or relieff with"
-            " --control, and rrelieff for a continuous target.",
+            help="Method; `highrelief methods` lists them. auto is high-relief for classes and"
+            " high-relief-regressor for a continuous target; with --control, relieff and rrelieff.",
         ),
     ] = AUTO
     settings: Annotated[

@@ -342,6 +342,17 @@ def _report_inputs(ranking: Ranking) -> ReportInputs:
     )
 
 
+#: Seconds from which on the expected time of resampling is noted.
+_LONG = 10.0
+
+
+def _rounded(seconds: float) -> str:
+    """Return a rough duration in words."""
+    if seconds < 90.0:
+        return f"{10 * max(round(seconds / 10.0), 1)} s"
+    return f"{round(seconds / 60.0):,} min" if seconds < 5400.0 else f"{seconds / 3600.0:,.0f} h"
+
+
 def assess(ranking: Ranking, *, n_jobs: int | None = None, listener: Listener = SILENT) -> Ranking:
     """Return the ranking with a recommended number of features and its stability."""
     from ..inspection.report.report import assess as assess_inputs  # noqa: PLC0415  not needed for the fit
@@ -350,9 +361,16 @@ def assess(ranking: Ranking, *, n_jobs: int | None = None, listener: Listener = 
     inputs, resamples = _report_inputs(ranking), _resamples(ranking.request)
     planned = planned_resampling(inputs, resamples)
     begin = clock()
-    what = f"Fitting {planned.n_halves} halves and {counted(planned.n_permutations, 'permutation')}"
+    expected = planned.n_fits * ranking.seconds["fitting"]
+    if expected >= _LONG:
+        measured = (
+            "stability" if planned.n_permutations == 0 else "stability and the number of features to keep"
+        )
+        listener.note(
+            f"- Next, for {measured}: fits to {planned.words} of the samples, about {_rounded(expected)}."
+        )
     try:
-        with listener.step(what):
+        with listener.step(f"Fitting {planned.words}" if planned.words else "Assessing the ranking"):
             found = assess_inputs(
                 inputs, resamples=resamples, random_state=ranking.request.seed, n_jobs=n_jobs
             )
@@ -476,10 +494,10 @@ def digest_facts(table: InputTable) -> dict[str, str]:
     return {f"SHA-256 of {name}": each for name, each in table.digest.items()}
 
 
-# The demo: Fermat's spiral among thousands of irrelevant features
+# The demo: Fermat's spiral among irrelevant features, with the default method
 
-# How often LOGO finds both features of a spiral of this size: `python -m benchmarks.demo_reliability`.
-N_SAMPLES, N_IRRELEVANT, TURNS, METHOD = 400, 3000, 1.0, "logo"
+# How often both features of a spiral of this size are found: `python -m benchmarks.demo_reliability`.
+N_SAMPLES, N_IRRELEVANT, TURNS = 400, 1000, 1.0
 _TABLE, _TARGET = "spiral.csv", "branch"
 
 
@@ -496,6 +514,6 @@ def demo(
     branches = np.where(y == 0, "inner", "outer").tolist()
     rows = ([branch, *values] for branch, values in zip(branches, X.round(3).tolist(), strict=True))
     write_folder(folder, {_TABLE: csv_text([_TARGET, *names], rows)}, force=True)
-    ranking = rank(Request(str(folder / _TABLE), _TARGET, METHOD), n_jobs=n_jobs, listener=listener)
+    ranking = rank(Request(str(folder / _TABLE), _TARGET), n_jobs=n_jobs, listener=listener)
     ranking.write(folder, force=True)
     return ranking, [names[j] for j in np.flatnonzero(relevant)]

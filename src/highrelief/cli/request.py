@@ -47,9 +47,9 @@ def create_weighter(name: str, settings: Mapping[str, Any], *, seed: int, n_jobs
 
 def default_method(*, continuous_target: bool, controlled: bool = False) -> str:
     """Return the method that ``--method auto`` stands for; ``controlled``: fitted to permuted labels, too."""
-    if continuous_target:
-        return "rrelieff"
     # HighRelief permutes labels itself; ReliefF weighs all permutations in one pass.
+    if continuous_target:
+        return "rrelieff" if controlled else "high-relief-regressor"
     return "relieff" if controlled else "high-relief"
 
 
@@ -178,7 +178,9 @@ def prepare(as_read: InputTable, request: Request) -> InputTable:
     missing = missing_mask(table)
     if missing.any():
         summary = missing_summary(missing)
-        table = _with_note(table, f"{summary} stay missing: differences to them are those to be expected.")
+        table = _with_note(
+            table, f"{summary} are not imputed: differences to them are replaced by their expectation."
+        )
     return table
 
 

@@ -44,8 +44,10 @@ _NULL_WEIGHTS = (60, 200)
 _PERMUTATIONS = (5, 20)
 #: Rounds of permutations.
 _ROUNDS = 2
-#: Work of a fit to half of the samples relative to all.
-_OF_HALF = 0.25
+#: Work of a fit to half of the samples relative to all; of HighRelief, whose scan of pairs grows more slowly.
+_OF_HALF, _OF_HALF_SEARCH = 0.25, 0.35
+#: Passes over all pairs of samples that take as long as the searches of HighRelief.
+_SEARCHES = 30.0
 #: Fits that every resampling may take.
 _FITS = 3.0
 #: Features by which the work of a pair of samples counts more than those that it has.
@@ -54,8 +56,14 @@ _PAIR = 50
 
 def fit_work(fitted: Any, n_samples: int, n_features: int) -> float:
     """Return the work of a fit like a given one, in squared samples times features times iterations."""
-    n_iter = float(np.max(getattr(fit_inside(fitted), "n_iter_", 1)))
-    return float(n_samples) ** 2 * (n_features + _PAIR) * max(n_iter, 1.0)
+    n_iter = max(float(np.max(getattr(fit_inside(fitted), "n_iter_", 1))), 1.0)
+    passes = _SEARCHES if _searches(fitted) else n_iter
+    return float(n_samples) ** 2 * (n_features + _PAIR) * passes
+
+
+def _searches(fitted: Any) -> bool:
+    """Return whether a fit is one of HighRelief."""
+    return hasattr(fit_inside(fitted), "found_by_")
 
 
 class Resampling(NamedTuple):
@@ -63,7 +71,7 @@ class Resampling(NamedTuple):
 
     #: To halves of the samples; 0 or an even number.
     n_halves: int
-    #: To permuted labels, in each of two rounds.
+    #: To permuted labels, in each of two rounds; 0 for a method that decides itself.
     n_permutations: int
 
     @property
@@ -71,21 +79,31 @@ class Resampling(NamedTuple):
         """Their work, in fits to all samples."""
         return _OF_HALF * self.n_halves + _ROUNDS * self.n_permutations
 
+    @property
+    def words(self) -> str:
+        """The refits in words."""
+        halves = [f"{self.n_halves} halves"] if self.n_halves else []
+        permutations = [counted(self.n_permutations, "permutation")] if self.n_permutations else []
+        return " and ".join(halves + permutations)
+
 
 def default_resampling(fitted: Any, n_samples: int, n_features: int) -> Resampling:
     """Return the numbers of refits by default: the work of three fits, and more on small tables.
 
     They depend on the size of the table and the iterations of the fit only, so that a repeated run does the
-    same.
+    same. A method that decides itself is not fitted to permuted labels.
     """
     fits = max(_FITS, limits.resampling_work / fit_work(fitted, n_samples, n_features))
-    least, most = (
-        min(-(-n_weights // n_features), n_fits)
-        for n_weights, n_fits in zip(_NULL_WEIGHTS, _PERMUTATIONS, strict=True)
-    )
-    n_permutations = int(min(max(fits / (2 * _ROUNDS), least), max(most, _PERMUTATIONS[0])))
+    of_half = _OF_HALF_SEARCH if _searches(fitted) else _OF_HALF
+    n_permutations = 0
+    if not decides_itself(fitted):
+        least, most = (
+            min(-(-n_weights // n_features), n_fits)
+            for n_weights, n_fits in zip(_NULL_WEIGHTS, _PERMUTATIONS, strict=True)
+        )
+        n_permutations = int(min(max(fits / (2 * _ROUNDS), least), max(most, _PERMUTATIONS[0])))
     fewest, all_halves = _HALVES
-    half_pairs = (fits - _ROUNDS * n_permutations) / (2.0 * _OF_HALF)
+    half_pairs = (fits - _ROUNDS * n_permutations) / (2.0 * of_half)
     return Resampling(2 * int(min(max(half_pairs, fewest / 2), all_halves / 2)), n_permutations)
 
 
@@ -207,6 +225,17 @@ def recommend(
 
 
 # Methods that decide themselves
+
+
+def decides_itself(estimator: Any) -> bool:
+    """Return whether a fitted estimator controls an error rate, or selects a set."""
+    if isinstance(estimator, RedundancyFilter):
+        return decides_itself(estimator.estimator_)
+    return (
+        isinstance(estimator, ErrorControlledSelector)
+        or (hasattr(estimator, "adjusted_pvalues_") and hasattr(estimator, "support_"))
+        or hasattr(estimator, "score_losses_")
+    )
 
 
 def _own_decision(estimator: Any) -> Recommendation | None:

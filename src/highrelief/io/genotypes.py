@@ -66,6 +66,17 @@ def _alleles(word: str, no_calls: Collection[str]) -> tuple[str, ...] | None:
     return None if match is None else (match[1].upper(), match[2].upper())
 
 
+def are_genotypes(words: Iterable[str | None], no_calls: Collection[str] = ()) -> bool:
+    """Return whether all values are genotypes of one sample, at sites of any alleles, or missing."""
+    found = [_alleles(word, no_calls) for word in {*words} if word is not None]
+    alleles = {each for pair in found if pair is not None for each in pair} - _NO_CALL
+    return (
+        None not in found
+        and bool(alleles)
+        and all(_LETTERS.fullmatch(each) or each.isdecimal() for each in alleles)
+    )
+
+
 def look_like_genotypes(levels: Collection[str]) -> bool:
     """Return whether the distinct values of a column are genotypes, among them two homozygous ones."""
     counts = allele_counts(levels) if len(levels) <= _MAX_GENOTYPES else None

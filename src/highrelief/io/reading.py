@@ -12,6 +12,7 @@ import numpy as np
 from .binary import read_frame, read_npz
 from .cells import Cells, TableError, counted, mask_missing, quoted, quoted_list, unknown_column
 from .files import STANDARD_INPUT, InputFile
+from .genotypes import are_genotypes
 from .h5ad import read_h5ad
 from .roles import InputTable, Roles, input_table, is_unique_key
 from .text import Dialect, read_arff, read_delimited
@@ -128,20 +129,31 @@ def _check_orientation(cells: Cells, roles: Roles, source: Source) -> None:
 
 
 def _transpose(cells: Cells, source: Source) -> Cells:
-    """Swap rows and columns: the first text column has the feature names, the header the sample names."""
+    """Swap rows and columns: the first text column has the feature names, the header the sample names.
+
+    Samples are columns of numbers, or of genotypes written as text if there are more of these.
+    """
     # Without text columns, feature names are numbers, such as those of Entrez.
     naming = min(cells.text_columns, default=0)
     others = [index for index in cells.text_columns if index != naming]
     samples = [index for index in range(len(cells.names)) if index not in (naming, *others)]
+    no_calls = cells.tokens.for_numbers
+    genotypes = [index for index in others if are_genotypes(cells.text_columns[index], no_calls)]
+    if len(genotypes) > len(samples):
+        others = [index for index in range(len(cells.names)) if index not in (naming, *genotypes)]
+        samples = genotypes
     if not samples:
-        raise TableError(f"{source.path.name} has no column of numbers (--transpose).")
+        raise TableError(
+            f"{source.path.name} has no column of numbers or genotypes (--transpose); other text can be read"
+            " from a table with samples as rows."
+        )
     names = [word or "" for word in cells.labels(naming)]
     if naming not in cells.text_columns and not cells.is_numbering(naming):
         raise TableError(
             f"{source.path.name} has no column with the names of the features (--transpose): the first,"
             f" {quoted(cells.names[naming])}, has neither text nor integers that are all different."
         )
-    for index in others:
+    for index in others if samples is not genotypes else ():
         if 2 * np.count_nonzero(~np.isnan(cells.numbers[:, index])) > cells.n_rows:
             raise TableError(
                 f"{source.path.name}: column {quoted(cells.names[index])} mixes numbers and words."
@@ -149,15 +161,21 @@ def _transpose(cells: Cells, source: Source) -> Cells:
     notes = list(cells.notes)
     if others:
         left_out = quoted_list([cells.names[index] for index in others])
-        notes.append(f"Left out, words beside the names of the features: {left_out}.")
+        what = "words" if samples is not genotypes else "columns without genotypes"
+        notes.append(f"Left out, {what} beside the names of the features: {left_out}.")
 
     def read_text(indices: Sequence[int]) -> list[list[str | None]]:
         columns = cells.text(samples)
         return [[column[index] for column in columns] for index in indices]
 
+    text_columns: dict[int, list[str | None]] = {}
+    if samples is genotypes:
+        columns = [cells.text_columns[index] for index in samples]
+        text_columns = {row: [column[row] for column in columns] for row in range(cells.n_rows)}
     return Cells(
         names,
         np.ascontiguousarray(cells.numbers[:, samples].T),
+        text_columns,
         row_names=[cells.names[index] for index in samples],
         notes=notes,
         read_text=read_text,

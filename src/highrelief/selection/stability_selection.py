@@ -260,7 +260,7 @@ def decide_by_stability(
     )
     if fits.n_unsettled:
         warn_user(
-            f"The fits to {fits.n_unsettled} of {len(fits.scores)} halves did not come to rest.", UserWarning
+            f"The fits to {fits.n_unsettled} of {len(fits.scores)} halves did not converge.", UserWarning
         )
     n_features = fits.scores.shape[1]
     bound = expected_false(n_features, n_pairs, assumption)

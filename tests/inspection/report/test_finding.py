@@ -1,9 +1,12 @@
 """The finding of a report: which features stand out, how many to keep, how far to trust it."""
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from highrelief import HighRelief, IRelief, ReliefF, report
 from highrelief.datasets import make_epistasis, make_xor
+from highrelief.inspection.report.finding import until_gap
 
 
 def test_a_pair_of_genotypes_is_named_and_shown():
@@ -43,3 +46,12 @@ def test_noise_and_no_resampling():
     unknown = report(model, X, y, resamples=0).contents.finding
     assert (unknown.n_features, unknown.trust) == (None, "unknown")
     assert "switched off" in unknown.reason
+
+
+def test_names_what_follows_closely_before_a_gap():
+    """LOGO of a spiral: two weights are far above all others, of which one is beyond chance."""
+    weights = SimpleNamespace(values=np.array([0.75, 0.66, 0.01, 0.009, 0.0085, 0.008, 0.0075, 0.007]))
+    assert until_gap(weights, [1, 2, 3, 4]) == [1]
+    assert until_gap(weights, [2, 3, 4, 5, 6, 7]) == []
+    assert until_gap(SimpleNamespace(values=np.array([1.0, 0.9, -0.1])), [0, 1, 2]) == [0, 1]
+    assert until_gap(SimpleNamespace(values=np.array([0.0, 0.0, 0.0])), [0, 1, 2]) == []

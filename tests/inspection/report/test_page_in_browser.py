@@ -26,6 +26,7 @@ from page_checks import (
 )
 from report_contents import EVIL, bare_contents, evil_contents, full_contents, mixed_contents
 
+from highrelief.inspection.report.contents import SampleMap
 from highrelief.inspection.report.page import ranking_page
 from highrelief.inspection.report.report import Report
 from highrelief.io.text import escape_formulas
@@ -39,6 +40,24 @@ CONTENTS = {
     "mixed": mixed_contents,
     "large": lambda: full_contents(20_000),
 }
+#: Orange pixels of the heat map drawn for paper, by row.
+INK_OF_HEAT_MAP = """
+  () => {
+    dispatchEvent(new Event('beforeprint'));
+    const canvas = document.querySelector('#map-chart .printed');
+    const { data, width, height } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    const found = Array.from({ length: height }, (_, y) => {
+      let number = 0;
+      for (let x = 0; x < width; x += 1) {
+        const place = 4 * (y * width + x);
+        number += data[place] > 150 && data[place + 1] < 120 && data[place + 2] < 60;
+      }
+      return number;
+    });
+    dispatchEvent(new Event('afterprint'));
+    return found;
+  }
+"""
 ROWS = "#ranking-table .tabulator-row"
 COLUMNS = ("rank", "name", "weight", "kept", "alone", "low", "frequency")
 
@@ -239,6 +258,28 @@ def test_every_chart_is_on_paper(reader):
     ink = ink_on_paper(page)
     assert len(ink) == 18
     assert {chart: points for chart, points in ink.items() if points < 150} == {}
+
+
+def test_large_heat_maps_on_paper_are_whole(visit, tmp_path):
+    """ECharts draws for some milliseconds a frame; print does not wait for the next frame."""
+    rows, columns = 30, 400
+    cells = SampleMap(
+        [f"feature {row}" for row in range(rows)],
+        list(range(columns)),
+        [str(sample) for sample in range(columns)],
+        [0] * columns,
+        [[2.5] * columns] * rows,
+    )
+    path = tmp_path / "large.html"
+    path.write_text(ranking_page(replace(contents_of("full"), sample_map=cells)), encoding="utf-8")
+    page = visit(path, **DESK)
+    page.wait_for_selector(ROWS)
+    # The color of the largest value is in every row that the first one crosses.
+    by_row = page.evaluate(INK_OF_HEAT_MAP)
+    assert max(by_row) > 1000
+    colored = [place for place, number in enumerate(by_row) if number > 0.9 * max(by_row)]
+    assert colored[-1] - colored[0] > 0.6 * len(by_row)
+    assert len(colored) > 0.9 * (colored[-1] - colored[0])
 
 
 @pytest.mark.parametrize(("file_format", "start"), [("png", b"\x89PNG"), ("svg", b"<svg")])

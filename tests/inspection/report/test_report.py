@@ -125,7 +125,7 @@ def test_wrapped_methods_are_named_with_what_is_around_them():
         "https://doi.org/10.1109/TNNLS.2014.2341627",
     ]
     assert found.absent["convergence"] == (
-        "The result is the mean of 2 fits, each by itself; 2 of 2 came to rest."
+        "The result is the mean of 2 fits, each by itself; 2 of 2 converged."
     )
 
 
@@ -480,7 +480,7 @@ def test_a_cycle_is_named():
     assert found.convergence.cycle_length == model.cycle_length_
     assert not found.convergence.converged
     assert found.convergence.tolerance == model.tol
-    assert f"come back after {model.cycle_length_} iterations" in found.convergence.words[0]
+    assert f"repeat after every {model.cycle_length_} iterations" in found.convergence.words[0]
     assert "averaging=True" in found.convergence.words[0]
     assert found.convergence.words[0] in found.summary
 
@@ -488,10 +488,10 @@ def test_a_cycle_is_named():
 @pytest.mark.parametrize(
     ("estimator", "words"),
     [
-        (IRelief(sigma=1.0), "It came to rest after"),
+        (IRelief(sigma=1.0), "It converged after"),
         (IRelief(), "are the whole method"),
-        (IRelief(sigma=1.0, max_iter=1), "It did not come to rest in 1 iteration;"),
-        (LHRelief(max_iter=2), "It did not come to rest in 2 iterations;"),
+        (IRelief(sigma=1.0, max_iter=1), "It did not converge in 1 iteration;"),
+        (LHRelief(max_iter=2), "It did not converge in 2 iterations;"),
         (GFlip(random_state=0), "no feature was taken in or out"),
         (GFlip(max_iter=1, random_state=0), "A larger max_iter"),
         (OnlineIRelief(random_state=0), "1 pass over the samples"),
@@ -509,7 +509,10 @@ def test_how_a_method_came_to_rest(estimator, words):
     [
         (ReliefF(), "ReliefF does not iterate."),
         (FREL(alpha=1e-2, solver="exact"), "FREL solved its problem exactly: there are no steps to show."),
-        (FREL(), "FREL goes through the samples a fixed number of times: there is nothing to come to rest."),
+        (
+            FREL(),
+            "FREL goes through the samples a fixed number of times; convergence does not apply.",
+        ),
     ],
 )
 def test_why_a_method_has_no_course(estimator, words):

@@ -211,7 +211,7 @@ class TestNumericTarget:
     def test_has_words_of_its_own(self, table):
         X, y = table
         found = report(RReliefF().fit(X, y), X, y, resamples=6).contents
-        assert "differ in the target too, a number between" in found.summary[0]
+        assert "relation to the target, a number between" in found.summary[0]
         assert not any("class" in sentence for sentence in found.summary)
         assert found.facts[1][0] == "Target"
         assert set(found.features.names[:2]) == {"x0", "x1"}

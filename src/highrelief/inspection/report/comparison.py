@@ -297,7 +297,7 @@ def _best_words(methods: list[ComparedMethod], place: int, classifier: str, conf
 def _against_all(methods: list[ComparedMethod], baseline: ComparedMethod, place: int) -> str:
     """Describe whether selection improved on all features."""
     words = (
-        f"Without a choice, all features reach {percent(baseline.classifier_results[place].accuracy.value)}"
+        f"Without selection, all features reach {percent(baseline.classifier_results[place].accuracy.value)}"
     )
     gains = {
         each.name: each.classifier_results[place].gain

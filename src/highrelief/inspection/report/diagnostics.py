@@ -64,16 +64,16 @@ def _reason_without_history(inside: Any) -> str:
     name = type(inside).__name__
     if hasattr(inside, "estimators_"):
         ends = [bool(each.converged_) for each in inside.estimators_ if hasattr(each, "converged_")]
-        settled = f"; {sum(ends):,} of {len(ends):,} came to rest" if ends else ""
+        settled = f"; {sum(ends):,} of {len(ends):,} converged" if ends else ""
         return (
             f"The result is the mean of {counted(len(inside.estimators_), 'fit')}, each by itself{settled}."
         )
     if getattr(inside, "solver", None) == "exact":
         return f"{name} solved its problem exactly: there are no steps to show."
     if name in _PASSES:
-        return f"{name} goes through the samples a fixed number of times: there is nothing to come to rest."
+        return f"{name} goes through the samples a fixed number of times; convergence does not apply."
     if name == "OnlineIRelief":
-        return "The samples came as a stream: there is nothing to come to rest."
+        return "The samples came as a stream; convergence does not apply."
     return f"{name} does not iterate."
 
 
@@ -81,11 +81,11 @@ def _describe_flips(steps: list[float], converged: bool) -> list[str]:
     sweeps = counted(len(steps), "sweep")
     if converged:
         return [
-            f"It came to rest after {sweeps}: in the last, no feature was taken in or out, so that no single"
+            f"It converged after {sweeps}: in the last, no feature was taken in or out, so that no single"
             " change improves the set. Other orders of the features may lead to other sets."
         ]
     return [
-        f"It did not come to rest in {sweeps}: the last still took {counted(int(steps[-1]), 'feature')} in or"
+        f"It did not converge in {sweeps}: the last still took {counted(int(steps[-1]), 'feature')} in or"
         " out. A larger max_iter would help."
     ]
 
@@ -102,15 +102,15 @@ def _describe_convergence(
     last = f"the last changed the weights by {number(steps[-1])}"
     if cycle:
         return [
-            f"It did not come to rest: the weights come back after {cycle} iterations, and so on for ever."
+            f"It did not converge: the weights repeat after every {cycle} iterations."
             f" The weights shown are one of {cycle} points that it goes round; features that weigh much in"
             f" this one may weigh little in the next. {_advice(inside)}"
         ]
     if not converged:
-        return [f"It did not come to rest in {iterations}; {last}. {_advice(inside)}"]
+        return [f"It did not converge in {iterations}; {last}. {_advice(inside)}"]
     if scheduled:
         return [f"{iterations}, the weights averaged over them, are the whole method; {last}."]
-    return [f"It came to rest after {iterations}; {last}."]
+    return [f"It converged after {iterations}; {last}."]
 
 
 def _advice(inside: Any) -> str:
@@ -247,7 +247,7 @@ def _describe_stability(
             " them. Where some of them are among the best, they count as if drawn by lot."
         )
     if fits.n_unsettled:
-        sentences.append(f"In {fits.n_unsettled} of {n_resamples} halves the method did not come to rest.")
+        sentences.append(f"In {fits.n_unsettled} of {n_resamples} halves the method did not converge.")
     return sentences
 
 

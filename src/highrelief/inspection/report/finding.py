@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,7 +136,24 @@ def _gap(
         times = f"{ratio:,.1f}" if ratio < 10.0 else f"{ratio:,.0f}"
         next_name = inputs.feature_names[max(others, key=lambda j: weights.values[j])]
         return [f"{each} at least {times} times the weight of the next feature, {next_name}."]
-    return ["Weights fall without a gap: the features next in rank are only a little weaker."]
+    return [_next_in_rank(inputs, until_gap(weights, others))]
+
+
+def _next_in_rank(inputs: ReportInputs, close: list[int]) -> str:
+    """Describe features that are not recommended, although there is no gap before them."""
+    if not close:
+        return "Weights fall without a gap: the features next in rank are only a little weaker."
+    are = "is" if len(close) == 1 else "are"
+    return f"{_names(inputs, close)} {are} nearly as strong but not beyond chance; then the weights drop."
+
+
+def until_gap(weights: Weights, features: list[int]) -> list[int]:
+    """Return the first features up to a gap in their weights; none if there is no gap after a few of them."""
+    values = weights.values[features[: _NAMED + 1]]
+    for n, (weight, following) in enumerate(pairwise(values), start=1):
+        if weight > 0.0 and weight >= _GAP * following:
+            return features[:n]
+    return []
 
 
 def _next(inputs: ReportInputs, weights: Weights, recommendation: Recommendation) -> str:
@@ -164,8 +182,11 @@ def _in_halves(best: list[int], stability: Stability | None, spread: RankSpread 
         each = low if low == high else f"{low} to {high}"
         return [f"Each of them is among the first {len(best):,} in {each} of {halves}."]
     again = int(np.count_nonzero(often >= NEARLY_ALL))
+    number_again = "All" if again == len(best) else f"{again:,}"
+    are = "is" if again == 1 else "are"
     return [
-        f"{again:,} of them are among the first {len(best):,} in at least {percent(NEARLY_ALL)} of {halves}."
+        f"{number_again} of them {are} among the first {len(best):,} in at least {percent(NEARLY_ALL)} of"
+        f" {halves}."
     ]
 
 
@@ -241,7 +262,8 @@ def _pairs(inputs: ReportInputs, interactions: Interactions | None) -> list[str]
         return []
     named = [f"{inputs.feature_names[i]} and {inputs.feature_names[j]}" for i, j in found]
     by = type(fit_inside(inputs.estimator)).__name__
-    return [f"Interacting pairs, by {by}: {listed(named, 3)}."]
+    pairs_are = "pair" if len(named) == 1 else "pairs"
+    return [f"Interacting {pairs_are}, by {by}: {listed(named, 3)}."]
 
 
 # How far to trust it

@@ -316,7 +316,7 @@ def comparison_report(
     ...     print(sentence)
     With knn, relieff is the most accurate: 95.0 % (95 % interval 89.3 % to 100.0 %)
     Less accurate by more than chance gives: fisher (by 35.0 points)
-    Without a choice, all features reach 55.0 %; relieff is above that by more than chance gives.
+    Without selection, all features reach 55.0 %; relieff is above that by more than chance gives.
     """
     known = Origin(
         {
@@ -412,9 +412,9 @@ def _what_was_done(inputs: ReportInputs) -> str:
 def _what_was_done_for_numbers(inputs: ReportInputs) -> str:
     n_samples, n_features = inputs.X.shape
     return (
-        f"{with_article(inputs.estimator)} ranked {counted(n_features, 'feature')} by how far near samples"
-        f" that differ in {'it' if n_features == 1 else 'them'} differ in the target too, a number between"
-        f" {number(inputs.y.min())} and {number(inputs.y.max())} for each of {n_samples:,} samples."
+        f"{with_article(inputs.estimator)} ranked {counted(n_features, 'feature')} by"
+        f" {'its' if n_features == 1 else 'their'} relation to the target, a number between"
+        f" {number(inputs.y.min())} and {number(inputs.y.max())}, in {n_samples:,} samples."
     )
 
 
@@ -428,7 +428,7 @@ def _what_is_missing(inputs: ReportInputs) -> list[str]:
     return [
         f"{percent(share)[0].upper()}{percent(share)[1:]} of the values {'are' if share >= 0.015 else 'is'}"
         f" missing, in {counted(n_incomplete, 'feature')}{', at most ' + which if n_incomplete > 1 else ''}."
-        " Nothing was put in their place: a difference to a missing value is the one to be expected."
+        " They were not imputed: a difference to a missing value is replaced by its expectation."
     ]
 
 
@@ -525,7 +525,7 @@ def facts(
     if samples is not None and samples.outlier_probability is not None and samples.n_suspects:
         found.append(("Labels to check", f"{samples.n_suspects:,}"))
     if convergence is not None and not convergence.scheduled:
-        found.append(("Came to rest", "yes" if convergence.converged else "no"))
+        found.append(("Converged", "yes" if convergence.converged else "no"))
     return found
 
 

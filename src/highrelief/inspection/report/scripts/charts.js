@@ -175,7 +175,8 @@ function copyOf(element, width, settings) {
   const option = withCommon(element, drawn.get(element.id).option(width < narrowWidth));
   const dataZoom = option.dataZoom?.map((each) => ({ ...each, show: false }));
   chart.setOption({ ...option, backgroundColor: color('paper'), ...(dataZoom ? { dataZoom } : {}) });
-  chart.getZr().flush();
+  // It is drawn as a whole into a picture: its own layers, which frames would draw, are not needed.
+  chart.getZr().animation.stop();
   return chart;
 }
 
@@ -214,7 +215,7 @@ function redrawAll() {
   drawn.forEach((entry) => entry.redraw());
 }
 
-/** Dispose of a copy when frames that ECharts asked for have passed. */
+/** Dispose of a copy when a frame that ECharts requested has passed. */
 function discard(chart) {
   setTimeout(() => chart.dispose(), 1000);
 }
@@ -226,7 +227,9 @@ const paperPixels = 3;
 let darkBeforePrint = false;
 
 function drawForPaper(element) {
-  const chart = copyOf(element, Math.min(element.clientWidth || sheetWidth, sheetWidth), { devicePixelRatio: paperPixels });
+  const room = element.closest('.pair') === null ? sheetWidth : sheetWidth / 2 - 16;
+  const chart = copyOf(element, Math.min(element.clientWidth || room, room), { devicePixelRatio: 1 });
+  // A picture of more pixels than the layers is drawn as a whole; layers are drawn for some milliseconds a frame.
   const picture = chart.getRenderedCanvas({ pixelRatio: paperPixels, backgroundColor: color('paper') });
   picture.className = 'printed';
   // ECharts lays its layers over each other.
@@ -257,7 +260,7 @@ addEventListener('afterprint', () => {
 function saveChart(id, format) {
   const element = document.getElementById(id);
   const svg = format === 'svg';
-  const chart = copyOf(element, element.clientWidth, svg ? { renderer: 'svg', ssr: true } : { devicePixelRatio: 2 });
+  const chart = copyOf(element, element.clientWidth, svg ? { renderer: 'svg', ssr: true } : { devicePixelRatio: 1 });
   if (svg) offerText(`${id}.svg`, chart.renderToSVGString(), 'image/svg+xml');
   else offerFile(`${id}.png`, chart.getDataURL({ type: 'png', pixelRatio: 2, backgroundColor: color('paper') }));
   discard(chart);
