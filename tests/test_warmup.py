@@ -172,10 +172,10 @@ with limits(piece_bytes=2.0**13):
             highrelief.FREL(solver="exact", loss="square"),
             highrelief.LHRelief(max_iter=2),
             highrelief.IRelief(max_iter=2),
-            highrelief.MultiSURF(),
             highrelief.ReliefF(),
         ):
             model.fit(X.astype(dtype), y).margins(X.astype(dtype), y)
+        highrelief.MultiSURF().fit(X.astype(dtype), y)
 def ways():
     for X, y in tables:
         whole = [np.int8, np.int64, np.uint8] if np.array_equal(X, np.round(X)) else []

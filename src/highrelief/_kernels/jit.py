@@ -227,9 +227,14 @@ def _compile_for_callers(dispatcher: Any, callee: Any) -> None:
     def add_overload(compiled: Any) -> None:
         callee.overloads[tuple(compiled.signature.args)] = compiled
 
-    def get_call_template(kinds: Any, names: Any) -> Any:
-        # Types, not values: for Numba, a literal argument has a type of its own.
-        return callee.get_call_template([types.unliteral(kind) for kind in kinds], names)
+    # For Numba, a literal argument has a type of its own. LLVM propagates constants into what it inlines, and
+    # one compilation per type is enough; functions that are kept out of line would lose them.
+    names = callee.py_func.__code__.co_names
+    out_of_line = any(name == "wide_vectors" or name.endswith("_intrinsic") for name in names)
+
+    def get_call_template(kinds: Any, keywords: Any) -> Any:
+        kinds = kinds if out_of_line else [types.unliteral(kind) for kind in kinds]
+        return callee.get_call_template(kinds, keywords)
 
     callee.add_overload = add_overload
     dispatcher.get_call_template, dispatcher.get_overload = get_call_template, callee.get_overload
