@@ -99,7 +99,7 @@ format: $(VENV)/.installed
 # About 20 minutes. Weka is Debian's: apt-get install weka default-jdk-headless. Without it, and without g++,
 # the rest is measured.
 bench: $(BENCH)/.installed $(BENCH)-orange/.installed
-	$(BENCH)/bin/python -m benchmarks
+	$(BENCH)/bin/python -m benchmarks $(OPTIONS)
 
 bench-quick: $(BENCH)/.installed
 	$(BENCH)/bin/python -m benchmarks --quick

@@ -95,13 +95,11 @@ def report():
     return {"used": used, "compiled": compiled}
 """
 
-# By the command, whose steps are watched. Its tallest tables have just more rows than a band; where bands are
-# small, the same kernels run in half the time.
+# By the command, whose steps are watched.
 WARM_UP = """
 import io, json
 from contextlib import redirect_stdout
 from highrelief import warmup
-from highrelief._engine.limits import limits
 from highrelief.cli.commands import app
 
 steps, warm_up = [], warmup.warm_up
@@ -114,7 +112,7 @@ def watched(report):
     return warm_up(told)
 
 warmup.warm_up = watched
-with limits(band=256), redirect_stdout(io.StringIO()) as shown:
+with redirect_stdout(io.StringIO()) as shown:
     app(["warmup"], standalone_mode=False)
 print(json.dumps({**report(), "steps": steps, "said": shown.getvalue()}))
 """
@@ -124,6 +122,7 @@ FITS = """
 import itertools, json, warnings
 import highrelief
 import numpy as np
+from highrelief._engine.limits import limits
 from registry import CLASSIFIERS, ENTRIES, EXTRACTORS, THOROUGH, continuous_table, discrete_table
 from sklearn import config_context
 from sklearn.utils.validation import has_fit_parameter
@@ -164,6 +163,19 @@ for dtype in (np.float32, np.float64):
             for chosen in (None, [1], range(5)):
                 model.set_params(categorical_features=chosen)
                 model.fit(X, y, 1.0 + np.arange(n_samples) % 2, np.arange(n_samples) // 3 % 2)
+# Columns in pieces, as in tables of 100,000 and more.
+X, y = rng.normal(size=(30, 300)), np.arange(30) % 2
+with limits(piece_bytes=2.0**13):
+    for dtype in (np.float32, np.float64):
+        for model in (
+            highrelief.FREL(),
+            highrelief.FREL(solver="exact", loss="square"),
+            highrelief.LHRelief(max_iter=2),
+            highrelief.IRelief(max_iter=2),
+            highrelief.ReliefF(),
+        ):
+            model.fit(X.astype(dtype), y).margins(X.astype(dtype), y)
+        highrelief.MultiSURF().fit(X.astype(dtype), y)
 def ways():
     for X, y in tables:
         whole = [np.int8, np.int64, np.uint8] if np.array_equal(X, np.round(X)) else []

@@ -11,6 +11,7 @@ from types import ModuleType
 NAMES = (
     "memory",
     "startup",
+    "compile",
     "relieff",
     "surf",
     "missing",

@@ -41,6 +41,10 @@ from .catalog import ESTIMATORS
 _MEGABYTES = (64, 1e-3)
 
 
+#: Rows of a band while kernels are compiled.
+_BAND = 256
+
+
 class Step(NamedTuple):
     """Fits of one estimator with some parameters to tables of one dtype."""
 
@@ -90,7 +94,8 @@ def warm_up(report: Callable[[Step, int, int], object] = lambda step, done, tota
     begin = time.perf_counter()
     compiled, found = _counts()
     steps = list(_steps())
-    with observing_compilation(lambda compiling: None):  # ``report`` tells the user
+    # Small bands: tables of several bands are then small, too.
+    with limits(band=_BAND), observing_compilation(lambda compiling: None):  # ``report`` tells the user
         for done, step in enumerate(steps):
             report(step, done, len(steps))
             _run(step)

@@ -280,11 +280,12 @@ class NeighborMargins:
 
     def _fill_rows(self, neighbors: Neighbors, out: NDArray[np.float64], samples: Indices) -> None:
         """Write the margins of the anchors, in the units of the columns, to the rows of their samples."""
-        # Nothing is copied if the anchors are all samples, in their order.
-        whole = samples.size == len(out)
         for a, b in self._columns.cuts():
             array, first = self._columns.precise_block(a, b)
-            margins = out[:, a:b] if whole else np.zeros((samples.size, b - a))
+            # Nothing is copied if the anchors are all samples, in their order. A part of the columns is: its
+            # rows are not contiguous, and the kernel would be compiled once more.
+            whole = (samples.size, b - a) == out.shape
+            margins = out if whole else np.zeros((samples.size, b - a))
             block = (array, first, margins)
 
             def part(start: int, end: int, block: tuple[Any, ...] = block) -> None:

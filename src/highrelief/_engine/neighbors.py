@@ -154,10 +154,15 @@ class TieSharing(NamedTuple):
         n_threads: int = 1,
     ) -> None:
         """Write the shares of the candidates from their exact distances."""
-        lists = found.start, found.count, found.n_certain, found.rows, exact, found.shares
+        lists = found.rows, exact, found.shares
+        ties = self.rooted, self.tolerance, found.start, found.count
 
         def of_anchors(a: int, b: int) -> None:
-            candidates.share(a, b, found.anchors, *self, *lists)
+            of_rows = a, b, found.anchors, self.sample_weight
+            if self.uniform:
+                candidates.share(*of_rows, self.k, self.exact, *ties, found.n_certain, *lists)
+            else:
+                candidates.share_by_rank(*of_rows, self.rank_weights, *ties, *lists)
 
         run_all(of_anchors, [(0, found.anchors.size)] if ranges is None else ranges, n_threads)
 

@@ -16,6 +16,7 @@ so that the order of the rows does not matter (:func:`share`).
 import numpy as np
 
 from .distances import MASKED
+from .intrinsics import empty, maximum, minimum, zeros
 from .jit import bits_from_float32, float32_from_bits, kernel
 from .simd import at_most_bits, count_bits, lowest_bit
 
@@ -49,8 +50,8 @@ def _last_key(value, as_float):
     if as_float:
         # Two float32 further on: certainly above after rounding.
         bits = np.int64(bits_from_float32(np.float32(value))) + 2
-        return np.uint32(min(bits, np.int64(0x7F800000)))
-    return np.uint32(min(np.ceil(value), np.float64(MASKED) - 1.0))
+        return np.uint32(minimum(bits, np.int64(0x7F800000)))
+    return np.uint32(minimum(np.ceil(value), np.float64(MASKED) - 1.0))
 
 
 @kernel
@@ -99,8 +100,8 @@ def _key_with_count(D, row, a0, b0, a1, b1, least, most, guess):
     If ties rule out such a key, the smallest one with at least ``least`` entries.
     """
     low, high = np.int64(-1), np.int64(MASKED) - 1
-    key = min(max(np.int64(guess), np.int64(0)), high)
-    step = max(key >> 7, np.int64(1))
+    key = minimum(maximum(np.int64(guess), np.int64(0)), high)
+    step = maximum(key >> 7, np.int64(1))
     at_end = False
     while True:
         count = _count(D, row, a0, b0, key) + _count(D, row, a1, b1, key)
@@ -114,12 +115,12 @@ def _key_with_count(D, row, a0, b0, a1, b1, least, most, guess):
         if high - low <= 1:
             return high
         if not at_end:
-            key = min(key + step, high)
+            key = minimum(key + step, high)
             if key == high:
                 at_end = True
             step *= 2
         elif low < 0:
-            key = max(key - step, np.int64(0))
+            key = maximum(key - step, np.int64(0))
             step *= 2
         else:
             key = (low + high) // 2
@@ -242,16 +243,16 @@ def find_candidates(
     n_rows = codes.shape[0]
     n_slots = start.shape[1]
     # With sample weights, k may exceed the number of rows.
-    most = np.int64(min(k, np.float64(n_rows)))
-    rows = np.empty(2 * n_rows + (r1 - r0) * min(n_slots * (most + 8), n_rows), np.int64)
+    most = np.int64(minimum(k, np.float64(n_rows)))
+    rows = empty(2 * n_rows + (r1 - r0) * minimum(n_slots * (most + 8), n_rows), np.int64)
     free = 0
-    keys = np.empty(most + _SELECTION_SLACK + 1, np.uint64)
-    guess = np.zeros(n_slots, np.int64)
+    keys = empty(most + _SELECTION_SLACK + 1, np.uint64)
+    guess = zeros(n_slots, np.int64)
     for r in range(r0, r1):
         n = anchors[r]
         own = codes[n]
         if rows.shape[0] - free < n_rows:
-            longer = np.empty(2 * rows.shape[0], np.int64)
+            longer = empty(2 * rows.shape[0], np.int64)
             for t in range(free):
                 longer[t] = rows[t]
             rows = longer
@@ -320,14 +321,14 @@ def _list_candidates(D, row, a0, b0, a1, b1, upper, lower, uniform, as_float, ro
 def update_lists(D, i, r0, r1, j, n_columns, chosen, codes, class_starts, pooled, capacity, lists, filled):
     """Merge rows j … j + n_columns, the columns of D, into the lists of anchors i + r0 … i + r1, its rows."""
     n_classes = class_starts.shape[0] - 1
-    keys = np.empty(2 * capacity + _SELECTION_SLACK, np.uint64)
-    guess = np.zeros(n_classes, np.int64)
+    keys = empty(2 * capacity + _SELECTION_SLACK, np.uint64)
+    guess = zeros(n_classes, np.int64)
     for r in range(r0, r1):
         n = i + r
         if not chosen[n]:
             continue
         for c in range(n_classes):
-            a, b = max(class_starts[c] - j, 0), min(class_starts[c + 1] - j, n_columns)
+            a, b = maximum(class_starts[c] - j, 0), minimum(class_starts[c + 1] - j, n_columns)
             if a >= b:
                 continue
             slot = slot_of(codes[n], c, pooled)
@@ -341,21 +342,21 @@ def update_lists(D, i, r0, r1, j, n_columns, chosen, codes, class_starts, pooled
                 continue
             if found > capacity + _SELECTION_SLACK:
                 key = _key_with_count(
-                    D, r, a, b, 0, 0, capacity, capacity + _SELECTION_SLACK, min(guess[c], key)
+                    D, r, a, b, 0, 0, capacity, capacity + _SELECTION_SLACK, minimum(guess[c], key)
                 )
                 guess[c] = key
             for t in range(n_listed):
                 keys[t] = nearest_keys[t]
             # Ties beyond the capacity are dropped; candidates_from_lists detects that the list is too short.
             total = _gather(
-                D, r, a, b, max(key - 1, 0), j, keys[: n_listed + capacity + _SELECTION_SLACK], n_listed
+                D, r, a, b, maximum(key - 1, 0), j, keys[: n_listed + capacity + _SELECTION_SLACK], n_listed
             )
             if total < n_listed + capacity + _SELECTION_SLACK:
                 total = _gather_equal(
                     D, r, a, b, key, j, keys[: n_listed + capacity + _SELECTION_SLACK], total
                 )
             _sort(keys, total)
-            filled[n, slot] = min(total, capacity)
+            filled[n, slot] = minimum(total, capacity)
             for t in range(filled[n, slot]):
                 nearest_keys[t] = keys[t]
 
@@ -451,7 +452,7 @@ def candidates_from_lists(
 @kernel
 def _cumulative_rank_weight(ranks, k, rank_weights):
     """Integrate the step function of rank weights from 0 to ``ranks``, which may be fractional."""
-    ranks = min(k, ranks)
+    ranks = minimum(k, ranks)
     n_full = int(np.floor(ranks))
     total = 0.0
     for r in range(n_full):
@@ -483,7 +484,7 @@ def heap_argsort(values):
     NumPy's argsort takes longer to compile than everything else here.
     """
     n = values.shape[0]
-    order = np.empty(n, np.int64)
+    order = empty(n, np.int64)
     for t in range(n):
         order[t] = t
     for root in range(n // 2 - 1, -1, -1):
@@ -512,7 +513,7 @@ def share_among(distances, sample_weight, rank_weights, tolerance, shares):
         shares[c] = 0.0
     if total <= 0.0:
         return
-    total_rank = min(k, total)
+    total_rank = minimum(k, total)
     rank_total = _cumulative_rank_weight(total_rank, k, rank_weights)
     # A remainder below this is rounding.
     required = total_rank * (1.0 - 1e-9)
@@ -532,7 +533,7 @@ def share_among(distances, sample_weight, rank_weights, tolerance, shares):
         for u in range(first, end):
             group += sample_weight[order[u]]
         if group > 0.0:
-            carried = _cumulative_rank_weight(min(covered + group, total_rank), k, rank_weights)
+            carried = _cumulative_rank_weight(minimum(covered + group, total_rank), k, rank_weights)
             carried -= _cumulative_rank_weight(covered, k, rank_weights)
             for u in range(first, end):
                 shares[order[u]] = carried / rank_total * sample_weight[order[u]] / group
@@ -585,14 +586,25 @@ def share_equally(distances, sample_weight, capacity, tolerance, shares):
 
 
 @kernel
+def _weigh(n, rows, sample_weight, square_root, weights, distances):
+    """Write the sample weights of candidates of anchor n, root their distances; return the total weight."""
+    total = 0.0
+    for t in range(rows.shape[0]):
+        weights[t] = sample_weight[rows[t]] - (1.0 if rows[t] == n else 0.0)
+        total += weights[t]
+    if square_root:
+        for t in range(rows.shape[0]):
+            distances[t] = np.sqrt(distances[t])
+    return total
+
+
+@kernel
 def share(
     a0,
     a1,
     anchors,
     sample_weight,
     k,
-    rank_weights,
-    uniform,
     exact_keys,
     square_root,
     tolerance,
@@ -603,10 +615,10 @@ def share(
     exact,
     shares,
 ):
-    """Share a weight of 1 among the candidates of every slot of anchors a0 … a1.
+    """Share a weight of 1 among the candidates of every slot of anchors a0 … a1; all k ranks weigh the same.
 
-    ``uniform``: all ``k`` ranks have the same weight, and ``rank_weights`` is ignored. ``exact_keys``:
-    candidates that are not sure are all tied. ``square_root``: ``exact`` contains squared distances.
+    ``exact_keys``: candidates that are not sure are all tied. ``square_root``: ``exact`` contains squared
+    distances.
     """
     for a in range(a0, a1):
         n = anchors[a]
@@ -614,20 +626,11 @@ def share(
             first, m = start[a, slot], count[a, slot]
             if m == 0:
                 continue
-            weights = np.empty(m)
-            total = 0.0
-            for t in range(m):
-                weights[t] = sample_weight[rows[first + t]] - (1.0 if rows[first + t] == n else 0.0)
-                total += weights[t]
+            weights = empty(m, np.float64)
             distances = exact[first : first + m]
-            if square_root:
-                for t in range(m):
-                    distances[t] = np.sqrt(distances[t])
+            total = _weigh(n, rows[first : first + m], sample_weight, square_root, weights, distances)
             out = shares[first : first + m]
-            if not uniform:
-                share_among(distances, weights, rank_weights, tolerance, out)
-                continue
-            total_rank = min(k, total)
+            total_rank = minimum(k, total)
             n_sure = sure[a, slot]
             capacity = total_rank
             for t in range(n_sure):
@@ -637,8 +640,39 @@ def share(
                 if exact_keys:
                     tied_weight = total - (total_rank - capacity)
                     for t in range(n_sure, m):
-                        out[t] = weights[t] * (min(capacity, tied_weight) / tied_weight)
+                        out[t] = weights[t] * (minimum(capacity, tied_weight) / tied_weight)
                 else:
                     share_equally(distances[n_sure:], weights[n_sure:], capacity, tolerance, out[n_sure:])
             for t in range(m):
                 out[t] /= total_rank
+
+
+@kernel
+def share_by_rank(
+    a0,
+    a1,
+    anchors,
+    sample_weight,
+    rank_weights,
+    square_root,
+    tolerance,
+    start,
+    count,
+    rows,
+    exact,
+    shares,
+):
+    """Share a weight of 1 among the candidates of every slot of anchors a0 … a1 by ``rank_weights``.
+
+    ``square_root``: ``exact`` contains squared distances.
+    """
+    for a in range(a0, a1):
+        n = anchors[a]
+        for slot in range(start.shape[1]):
+            first, m = start[a, slot], count[a, slot]
+            if m == 0:
+                continue
+            weights = empty(m, np.float64)
+            distances = exact[first : first + m]
+            _weigh(n, rows[first : first + m], sample_weight, square_root, weights, distances)
+            share_among(distances, weights, rank_weights, tolerance, shares[first : first + m])

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from .intrinsics import empty, maximum, minimum
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
 from .vectors import dot
 
@@ -67,9 +68,9 @@ def _log_loss_slope(u):
 def _miss_energy_slope(loss, E, margin, gamma):
     """Return ∂L/∂Ē for the losses that depend on the energies separately."""
     if loss == SQUARE:
-        return -2.0 * max(0.0, margin - E)
+        return -2.0 * maximum(0.0, margin - E)
     # Clipped so that squares do not overflow; beyond, only the direction matters.
-    return -gamma * math.exp(min(-E, 300.0))
+    return -gamma * math.exp(minimum(-E, 300.0))
 
 
 @kernel
@@ -79,7 +80,7 @@ def descend(A, n_samples, loss, gamma, margins, active, alpha, l1, n_epochs, w):
     The rows of ``A`` are m_i − h_i for losses of the margin; otherwise the rows h_i, followed by the rows
     m_i. A sample without a hit or a miss is not active.
     """
-    slope = np.empty(w.shape[0])
+    slope = empty(w.shape[0], np.float64)
     separate_energies = A.shape[0] > n_samples
     for _ in range(n_epochs):
         for i in range(n_samples):
@@ -123,7 +124,7 @@ def descend_pairs(X, factors, hits, misses, n_pairs, margins, lengths, n_epochs,
     has n_pairs[i] of them. Differences are multiplied by ``factors``; the step of sample i has length
     lengths[i].
     """
-    slope = np.empty(w.shape[0])
+    slope = empty(w.shape[0], np.float64)
     for _ in range(n_epochs):
         for i in range(X.shape[0]):
             if n_pairs[i] == 0:
@@ -133,7 +134,7 @@ def descend_pairs(X, factors, hits, misses, n_pairs, margins, lengths, n_epochs,
             for j in range(n_pairs[i]):
                 hit, miss = X[hits[i, j]], X[misses[i, j]]
                 E = _energy(X[i], hit, factors, w)
-                shortfall = max(0.0, margins[i, j] - _energy(X[i], miss, factors, w))
+                shortfall = maximum(0.0, margins[i, j] - _energy(X[i], miss, factors, w))
                 _add_difference(X[i], hit, factors, 2.0 * E / n_pairs[i], slope)
                 _add_difference(X[i], miss, factors, -2.0 * shortfall / n_pairs[i], slope)
             _normalized_step(slope, lengths[i], w)

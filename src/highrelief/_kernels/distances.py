@@ -16,7 +16,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from .intrinsics import intrinsic
+from .intrinsics import empty, intrinsic, minimum, zeros
 from .jit import kernel, wide_vectors
 from .packing import ROW_BLOCK
 from .simd import count_bits, joint_sums, load, row_pointer, splat, store, target_vector_bytes
@@ -75,13 +75,13 @@ def _add_minimum_block(A, i0, i1, B, j0, j1, k0, k1, unit, upper_only, T):
 @kernel
 def row_sums(X, out):
     """Sum every row with the additions of the tiles, so that equal rows cancel exactly."""
-    T = np.zeros((ROW_BLOCK, ROW_BLOCK))
+    T = zeros((ROW_BLOCK, ROW_BLOCK), np.float64)
     unit = np.ones(1, X.dtype)
     features = ADDITIONS_PER_LANE * lanes_of(X)
     for i in range(0, X.shape[0], ROW_BLOCK):
         T[:] = 0.0
         for k0 in range(0, X.shape[1], features):
-            k1 = min(k0 + features, X.shape[1])
+            k1 = minimum(k0 + features, X.shape[1])
             _add_minimum_block(X, i, i + ROW_BLOCK, X, i, i + ROW_BLOCK, k0, k1, unit, False, T)
         for r in range(ROW_BLOCK):
             out[i + r] = T[r, r]
@@ -108,7 +108,7 @@ def distance_block(A, a_sums, i0, i1, B, b_sums, j0, j1, upper_only, T):
     for p in range(i1 - i0):
         T[p, : j1 - j0] = 0.0
     for k0 in range(0, A.shape[1], features):
-        k1 = min(k0 + features, A.shape[1])
+        k1 = minimum(k0 + features, A.shape[1])
         _add_minimum_block(A, i0, i1, B, j0, j1, k0, k1, unit, upper_only, T)
     for p in range(i1 - i0):
         minima_to_distances(T[p, : j1 - j0], a_sums[i0 + p], b_sums[j0:j1])
@@ -153,14 +153,14 @@ def _add_weighted_minima(A, i0, i1, B, j0, j1, w, upper_only, T):
     features = ADDITIONS_PER_LANE * lanes_of(A)
     for k0 in range(0, w.shape[0], features):
         _add_weighted_minimum_block(
-            A, i0, i1, B, j0, j1, k0, min(k0 + features, w.shape[0]), w, upper_only, T
+            A, i0, i1, B, j0, j1, k0, minimum(k0 + features, w.shape[0]), w, upper_only, T
         )
 
 
 @kernel
 def add_row_sums(X, w, p0, p1, sums):
     """Add the weighted sums of rows p0 … p1 with the additions of the tiles: equal rows cancel exactly."""
-    T = np.zeros((ROW_BLOCK, ROW_BLOCK))
+    T = zeros((ROW_BLOCK, ROW_BLOCK), np.float64)
     for i in range(p0, p1, ROW_BLOCK):
         for r in range(ROW_BLOCK):
             T[r, r] = sums[i + r]
@@ -175,7 +175,7 @@ def add_tile_minima(X, w, t0, t1, M):
     n = X.shape[0]
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        _add_weighted_minima(X, i0, min(i0 + TILE, n), X, j0, min(j0 + TILE, n), w, i0 == j0, M[t])
+        _add_weighted_minima(X, i0, minimum(i0 + TILE, n), X, j0, minimum(j0 + TILE, n), w, i0 == j0, M[t])
 
 
 @kernel
@@ -405,7 +405,7 @@ def add_tile(G, i, H, j, P, Q, n_single, unit, n_i, n_j, diagonal, S, mirror):
         The tile and its transpose.
     """
     for k in range(0, G.shape[1], _FEATURES_AT_ONCE):
-        n = min(_FEATURES_AT_ONCE, G.shape[1] - k)
+        n = minimum(_FEATURES_AT_ONCE, G.shape[1] - k)
         for p in range(0, n_i, BLOCK):
             for q in range(p if diagonal else 0, n_j, BLOCK):
                 _add_minimum_sums(G, i + p, H, j + q, k, n, np.int32(-2), S, mirror, p, q)
@@ -455,15 +455,15 @@ def fill_tiles(G, sums, P, n_single, unit, i, j, n_rows, n_columns, t0, t1, add,
     Distances are written (or added) to D and transposed to E. With i = j only tiles on and above the
     diagonal are computed, and E is D.
     """
-    S = np.empty((TILE, TILE), np.int32)
-    mirror = np.empty((TILE, TILE), np.int32)
+    S = empty((TILE, TILE), np.int32)
+    mirror = empty((TILE, TILE), np.int32)
     across = (n_columns + TILE - 1) // TILE
     for t in range(t0, t1):
         a, b = t // across, t % across
         if i == j and b < a:
             continue
         di, dj = a * TILE, b * TILE
-        n_i, n_j = min(TILE, n_rows - di), min(TILE, n_columns - dj)
+        n_i, n_j = minimum(TILE, n_rows - di), minimum(TILE, n_columns - dj)
         diagonal = i == j and a == b
         _clear(S)
         _clear(mirror)
@@ -476,10 +476,10 @@ def fill_tiles(G, sums, P, n_single, unit, i, j, n_rows, n_columns, t0, t1, add,
 @kernel
 def fill_rows(own, own_sums, own_planes, G, sums, P, n_single, unit, n0, n1, add, D):
     """Write (or add) the distances of some rows (a multiple of 4, at most 64) to rows n0 … n1 of others."""
-    S = np.empty((TILE, TILE), np.int32)
-    mirror = np.empty((TILE, TILE), np.int32)
+    S = empty((TILE, TILE), np.int32)
+    mirror = empty((TILE, TILE), np.int32)
     for j in range(n0, n1, TILE):
-        n_j = min(TILE, n1 - j)
+        n_j = minimum(TILE, n1 - j)
         _clear(S)
         _clear(mirror)
         add_tile(own, 0, G, j, own_planes, P, n_single, unit, own.shape[0], n_j, False, S, mirror)

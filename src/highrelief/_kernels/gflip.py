@@ -16,6 +16,7 @@ import math
 
 import numpy as np
 
+from .intrinsics import maximum, minimum
 from .jit import kernel, never_nan, summing_kernel, wide_vectors
 from .packing import ROW_BLOCK
 from .simba import sigmoid
@@ -117,7 +118,7 @@ def _nearest_of_block(x, add, r, first, last, high, low, start, stride, minima):
     else:
         row_minima = _nearest_without(x, r, first, last, high, low, start, stride, minima)
     for i in range(ROW_BLOCK):
-        minima[r + i] = min(minima[r + i], row_minima[i])
+        minima[r + i] = minimum(minima[r + i], row_minima[i])
 
 
 @kernel
@@ -194,15 +195,15 @@ def _mean_of_nearest(squares, others, sample_weight, other_weight, own_weight):
     The samples are two ranges of a row; the sample itself adds ``own_weight`` at distance 0. Infinity if
     there is no sample.
     """
-    mass, total, previous = min(own_weight, 1.0), 0.0, -1.0
+    mass, total, previous = minimum(own_weight, 1.0), 0.0, -1.0
     while mass < 1.0:
-        nearest = min(_next_larger(squares, previous), _next_larger(others, previous))
+        nearest = minimum(_next_larger(squares, previous), _next_larger(others, previous))
         if nearest == FAR:
             break
         weight = _weight_at_square(squares, sample_weight, nearest) + _weight_at_square(
             others, other_weight, nearest
         )
-        share = min(weight, 1.0 - mass)
+        share = minimum(weight, 1.0 - mass)
         mass += share
         total += share * math.sqrt(nearest)
         previous = nearest
@@ -215,7 +216,7 @@ def _nearest_weight(x, add, high, low, starts, ends, sample_weight, matrix, hits
     _all_squares(x, add, high, low, matrix)
     for i in range(x.shape[0]):
         row, start, end = matrix[i], starts[i], ends[i]
-        own_weight = max(sample_weight[i] - 1.0, 0.0)
+        own_weight = maximum(sample_weight[i] - 1.0, 0.0)
         hits[i] = _mean_of_nearest(
             row[start:end], row[:0], sample_weight[start:end], sample_weight[:0], own_weight
         )
@@ -226,7 +227,7 @@ def _nearest_weight(x, add, high, low, starts, ends, sample_weight, matrix, hits
 def _include_duplicates(sample_weight, hits):
     """Update the distances to the nearest hits for sample weights ≥ 1: duplicates are at distance 0."""
     for i in range(hits.shape[0]):
-        own_weight = min(sample_weight[i] - 1.0, 1.0)
+        own_weight = minimum(sample_weight[i] - 1.0, 1.0)
         if own_weight > 0.0:
             hits[i] = (1.0 - own_weight) * hits[i] if own_weight < 1.0 and hits[i] < np.inf else 0.0
 

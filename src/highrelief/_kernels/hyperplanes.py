@@ -17,6 +17,7 @@ formed.
 import numpy as np
 
 from .candidates import share_equally
+from .intrinsics import empty, maximum, minimum, zeros
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
 from .vectors import dot, squared_distance
 
@@ -67,9 +68,9 @@ def _kth_square(products, squares, square, a, b, sample_weight, k, values, rows)
         values[n], rows[n] = d, i
         _sift_up(values, rows, n)
         n += 1
-        total_weight += min(sample_weight[i], k)
-        while n > 1 and total_weight - min(sample_weight[rows[0]], k) >= required:
-            total_weight -= min(sample_weight[rows[0]], k)
+        total_weight += minimum(sample_weight[i], k)
+        while n > 1 and total_weight - minimum(sample_weight[rows[0]], k) >= required:
+            total_weight -= minimum(sample_weight[rows[0]], k)
             n -= 1
             values[0], rows[0] = values[n], rows[n]
             _sift_down(values, rows, 0, n)
@@ -180,7 +181,7 @@ def _triangularize(V, n):
     last row also contains the component beyond them. Returns m.
     """
     d = V.shape[1]
-    m = min(n, d)
+    m = minimum(n, d)
     for i in range(m):
         axis = V[i, i:]
         length = np.sqrt(dot(axis, axis))
@@ -236,17 +237,17 @@ def _ridge_distance(V, n, alpha):
     length = np.sqrt(dot(V[n], V[n]))
     m = _triangularize(V, n)
     r = V[n]
-    R = np.zeros((m, n))
+    R = zeros((m, n), np.float64)
     for t in range(n):
-        for i in range(min(t + 1, m)):
+        for i in range(minimum(t + 1, m)):
             R[i, t] = V[t, i]
     _rotate_rows(R, r[:m])
     longest = 0.0
-    squares = np.empty(m)
+    squares = empty(m, np.float64)
     for i in range(m):
         squares[i] = dot(R[i], R[i])
-        longest = max(longest, squares[i])
-    rounding = max(d, n) * _EPS
+        longest = maximum(longest, squares[i])
+    rounding = maximum(d, n) * _EPS
     total = dot(r[m:], r[m:])
     for i in range(m):
         component = r[i]
@@ -271,12 +272,16 @@ def hyperplane_distances(
     d = X.shape[1]
     largest = 0
     for c in range(out.shape[1]):
-        largest = max(largest, class_starts[c + 1] - class_starts[c])
-    heap, heap_rows = np.empty(largest), np.empty(largest, np.int64)
-    rows = np.empty(largest, np.int64)
-    weights, distances, shares = np.empty(largest), np.empty(largest), np.empty(largest)
-    mean = np.empty(d)
-    V = np.empty((min(k, largest) + 2, d))
+        largest = maximum(largest, class_starts[c + 1] - class_starts[c])
+    heap, heap_rows = empty(largest, np.float64), empty(largest, np.int64)
+    rows = empty(largest, np.int64)
+    weights, distances, shares = (
+        empty(largest, np.float64),
+        empty(largest, np.float64),
+        empty(largest, np.float64),
+    )
+    mean = empty(d, np.float64)
+    V = empty((minimum(k, largest) + 2, d), np.float64)
     for q in range(Q.shape[0]):
         x, square = Q[q], query_squares[q]
         for c in range(out.shape[1]):
@@ -292,7 +297,7 @@ def hyperplane_distances(
             )
             n = _merge_duplicates(X, rows, shares, n)
             if n + 1 > V.shape[0]:
-                V = np.empty((2 * n + 1, d))
+                V = empty((2 * n + 1, d), np.float64)
             _center_neighbors(x, X, rows, shares, n, total, V, mean)
             out[q, c] = _ridge_distance(V[: n + 1], n, alpha)
 
@@ -398,9 +403,9 @@ def _add_gram_products(E, m, width, gram, T):
                 _products_4_lower(E, i, width, T)
             else:
                 _products_4_by_4(E, i, j, width, T)
-            for p in range(min(4, m - i)):
+            for p in range(minimum(4, m - i)):
                 row = (i + p) * (i + p + 1) // 2 + j
-                for q in range(min(4, i + p - j + 1)):
+                for q in range(minimum(4, i + p - j + 1)):
                     gram[row + q] += T[p, q]
 
 
@@ -412,13 +417,13 @@ def add_gram(X, first, factors, anchors, start, size, rows, place, s0, s1, gram)
     """
     longest = 0
     for s in range(s0, s1):
-        longest = max(longest, size[s])
-    E = np.zeros((longest + 3, FEATURES_AT_ONCE))
-    T = np.empty((4, 4))
+        longest = maximum(longest, size[s])
+    E = zeros((longest + 3, FEATURES_AT_ONCE), np.float64)
+    T = empty((4, 4), np.float64)
     n_columns = factors.shape[0]
     # Block by block of features: rows stay in the cache from system to system.
     for k0 in range(0, n_columns, FEATURES_AT_ONCE):
-        width = min(FEATURES_AT_ONCE, n_columns - k0)
+        width = minimum(FEATURES_AT_ONCE, n_columns - k0)
         for s in range(s0, s1):
             m = size[s]
             neighbors = rows[start[s] : start[s] + m]
@@ -475,7 +480,7 @@ def _step_inside(beta, trial, p):
     step = 1.0
     for q in range(p):
         if trial[q] <= 0.0:
-            step = min(step, beta[q] / (beta[q] - trial[q]))
+            step = minimum(step, beta[q] / (beta[q] - trial[q]))
     for q in range(p):
         blocks = trial[q] <= 0.0 and beta[q] / (beta[q] - trial[q]) <= step
         beta[q] = 0.0 if blocks else beta[q] + step * (trial[q] - beta[q])
@@ -524,7 +529,7 @@ def _minimize(H, m, support, beta, trial, L, z, state):
     highest = 0.0
     for i in range(m):
         state[i] = 0
-        highest = max(highest, H[i * (i + 3) // 2])
+        highest = maximum(highest, H[i * (i + 3) // 2])
     p, total = 0, 0.0
     # Each step decreases the objective, so no support repeats; the limit guards against rounding.
     for _ in range(20 * m + 100):
@@ -558,7 +563,7 @@ def _minimize_on_support(H, support, beta, trial, L, z, p):
     for _ in range(p):
         smallest = trial[0]
         for q in range(1, p):
-            smallest = min(smallest, trial[q])
+            smallest = minimum(smallest, trial[q])
         if smallest > 0.0:
             for q in range(p):
                 beta[q] = trial[q]
@@ -574,11 +579,11 @@ def _add_penalty(G, m, penalty, sample_weight):
     """Convert G to H = G + 2λ·diag(1/u); return False if G is negligible compared with the penalty."""
     max_square, max_weight = 0.0, 0.0
     for i in range(m):
-        max_square = max(max_square, G[i * (i + 3) // 2])
-        max_weight = max(max_weight, sample_weight[i])
+        max_square = maximum(max_square, G[i * (i + 3) // 2])
+        max_weight = maximum(max_weight, sample_weight[i])
     if not penalty < _LARGEST_PENALTY * max_square:
         return False
-    penalty = max(penalty, SMALLEST_PENALTY * max_square * max_weight)
+    penalty = maximum(penalty, SMALLEST_PENALTY * max_square * max_weight)
     for i in range(m):
         G[i * (i + 3) // 2] += 2.0 * penalty / sample_weight[i]
     return True
@@ -594,10 +599,10 @@ def solve_mixtures(gram, place, start, size, sample_weight, penalty, s0, s1, mix
     """
     longest = 0
     for s in range(s0, s1):
-        longest = max(longest, size[s])
-    support, state = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    beta, trial, z = np.empty(longest), np.empty(longest), np.empty(longest)
-    L = np.empty(longest * (longest + 1) // 2)
+        longest = maximum(longest, size[s])
+    support, state = empty(longest, np.int64), empty(longest, np.int64)
+    beta, trial, z = empty(longest, np.float64), empty(longest, np.float64), empty(longest, np.float64)
+    L = empty(longest * (longest + 1) // 2, np.float64)
     for s in range(s0, s1):
         m = size[s]
         H = gram[place[s] : place[s] + m * (m + 1) // 2]
@@ -689,9 +694,13 @@ def add_margin(X, first, anchors, anchor_weight, start, size, rows, mixture, a0,
     ``out`` covers columns of X from ``first`` on, in their units.
     """
     n_columns = out.shape[0]
-    chosen, weights, residuals = np.empty(8, np.int64), np.empty(8), np.zeros((2, FEATURES_AT_ONCE))
+    chosen, weights, residuals = (
+        empty(8, np.int64),
+        empty(8, np.float64),
+        zeros((2, FEATURES_AT_ONCE), np.float64),
+    )
     for k0 in range(0, n_columns, FEATURES_AT_ONCE):
-        width = min(FEATURES_AT_ONCE, n_columns - k0)
+        width = minimum(FEATURES_AT_ONCE, n_columns - k0)
         begin, end = first + k0, first + k0 + width
         for a in range(a0, a1):
             x = anchors[a]
@@ -703,9 +712,13 @@ def add_margin(X, first, anchors, anchor_weight, start, size, rows, mixture, a0,
 def sample_margins(X, first, anchors, factors, start, size, rows, mixture, a0, a1, out):
     """Add Σ_k factors_k·(|x − miss|_k − |x − hit|_k) of anchors a0 … a1 to ``out``."""
     n_columns = factors.shape[0]
-    chosen, weights, residuals = np.empty(8, np.int64), np.empty(8), np.zeros((2, FEATURES_AT_ONCE))
+    chosen, weights, residuals = (
+        empty(8, np.int64),
+        empty(8, np.float64),
+        zeros((2, FEATURES_AT_ONCE), np.float64),
+    )
     for k0 in range(0, n_columns, FEATURES_AT_ONCE):
-        width = min(FEATURES_AT_ONCE, n_columns - k0)
+        width = minimum(FEATURES_AT_ONCE, n_columns - k0)
         begin, end = first + k0, first + k0 + width
         for a in range(a0, a1):
             x = anchors[a]

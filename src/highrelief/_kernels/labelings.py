@@ -7,6 +7,7 @@ scans it until each class has k neighbors, plus ties.
 import numpy as np
 
 from .candidates import share_among
+from .intrinsics import empty, minimum
 from .jit import fused_kernel, kernel, wide_vectors
 from .vectors import squared_distance
 
@@ -28,7 +29,7 @@ def _share_weight(distances, m, k, rank_weights, uniform, tolerance, shares):
         share_among(distances[:m], np.ones(m), rank_weights, tolerance, shares[:m])
         return
     for t in range(m):
-        shares[t] = 1.0 / min(k, m)
+        shares[t] = 1.0 / minimum(k, m)
     if m <= k:
         return
     last = distances[k - 1]
@@ -86,10 +87,10 @@ def _neighbors(
 def count_uses(ranked, distances, tied, labels, n_slots, pooled, k, tolerance, uses):
     """Count, for every row and place in its list, the labelings under which it is a neighbor."""
     n_others = ranked.shape[1]
-    members = np.empty((n_slots, n_others), np.int64)
-    member_distances = np.empty((n_slots, n_others))
-    found = np.empty(n_slots, np.int64)
-    kth_distances = np.empty(n_slots)
+    members = empty((n_slots, n_others), np.int64)
+    member_distances = empty((n_slots, n_others), np.float64)
+    found = empty(n_slots, np.int64)
+    kth_distances = empty(n_slots, np.float64)
     for i in range(labels.shape[1]):
         row_ranked = ranked[i]
         for b in range(labels.shape[0]):
@@ -155,12 +156,12 @@ def fill_coefficients(
     """
     k = rank_weights.shape[0]
     n_others = ranked.shape[1]
-    members = np.empty((n_slots, n_others), np.int64)
-    member_distances = np.empty((n_slots, n_others))
-    shares = np.empty(n_others)
-    found = np.empty(n_slots, np.int64)
-    kth_distances = np.empty(n_slots)
-    counts = np.empty(n_slots, np.int64)
+    members = empty((n_slots, n_others), np.int64)
+    member_distances = empty((n_slots, n_others), np.float64)
+    shares = empty(n_others, np.float64)
+    found = empty(n_slots, np.int64)
+    kth_distances = empty(n_slots, np.float64)
+    counts = empty(n_slots, np.int64)
     place = 0
     for b in range(labels.shape[0]):
         start[b] = place

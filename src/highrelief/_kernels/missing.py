@@ -18,7 +18,7 @@ from numba.core import cgutils
 
 from .candidates import heap_argsort
 from .distances import MASKED, TILE, tile_corner
-from .intrinsics import intrinsic
+from .intrinsics import empty, intrinsic, maximum, minimum, zeros
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
 from .simd import (
     SETTING,
@@ -153,7 +153,7 @@ def _plain_sum_rows(source, which, t0, t1, out, row):
 
 @kernel
 def _plain_product_with_sum(source, which, t0, t1, other, row):
-    total = np.zeros(WIDTH, source.dtype)
+    total = zeros(WIDTH, source.dtype)
     for t in range(t0, t1):
         _add_row(source[which[t]], total)
     product = 0.0
@@ -246,7 +246,7 @@ def _sort_values(values, places, x, sample):
         places[i + 1] = 0
         if values[i] >= 0.0:
             n_observed += 1
-            largest = max(largest, np.float64(values[i]))
+            largest = maximum(largest, np.float64(values[i]))
     per_bucket = (n_observed - 1) / largest if largest > 0.0 else 0.0
     if not per_bucket < np.inf:
         per_bucket = 0.0
@@ -309,11 +309,11 @@ def excess_in_order(X, columns, a, b, low, start, which, per_unit, sample_weight
         Output.
     """
     n = X.shape[0]
-    block = np.empty((CHUNK, n), X.dtype)
-    x, sample, places = np.empty(n), np.empty(n, np.int64), np.empty(n + 1, np.int64)
+    block = empty((CHUNK, n), X.dtype)
+    x, sample, places = empty(n, np.float64), empty(n, np.int64), empty(n + 1, np.int64)
     next_place = start.copy()
     for k0 in range(a, b, CHUNK):
-        k1 = min(k0 + CHUNK, b)
+        k1 = minimum(k0 + CHUNK, b)
         for i in range(n):
             row = X[i]
             for k in range(k0, k1):
@@ -398,11 +398,11 @@ def add_to_steps(D, i0, i1, n_columns, row_corrections, column_corrections, per_
     ``row_corrections[b // CHUNK, a, b % CHUNK]`` is c(a, b) for row a and column b of D,
     ``column_corrections[a // CHUNK, b, a % CHUNK]`` is c(b, a). A chunk begins at i0.
     """
-    tile = np.empty((CHUNK, CHUNK), row_corrections.dtype)
+    tile = empty((CHUNK, CHUNK), row_corrections.dtype)
     for i in range(i0, i1, CHUNK):
-        i_end = min(i + CHUNK, i1)
+        i_end = minimum(i + CHUNK, i1)
         for j in range(0, n_columns, CHUNK):
-            j_end = min(j + CHUNK, n_columns)
+            j_end = minimum(j + CHUNK, n_columns)
             _correction_tile(row_corrections, column_corrections, i, i_end, j, j_end, tile)
             for a in range(i, i_end):
                 _add_steps_row(tile[a - i, : j_end - j], per_unit, scale, D[a, j:j_end])
@@ -414,17 +414,17 @@ def add_to_floats(D, i0, i1, n_columns, row_corrections, column_corrections, per
 
     Arguments are as in :func:`add_to_steps`.
     """
-    tile = np.empty((CHUNK, CHUNK), row_corrections.dtype)
+    tile = empty((CHUNK, CHUNK), row_corrections.dtype)
     for i in range(i0, i1, CHUNK):
-        i_end = min(i + CHUNK, i1)
+        i_end = minimum(i + CHUNK, i1)
         for j in range(0, n_columns, CHUNK):
-            j_end = min(j + CHUNK, n_columns)
+            j_end = minimum(j + CHUNK, n_columns)
             _correction_tile(row_corrections, column_corrections, i, i_end, j, j_end, tile)
             for a in range(i, i_end):
                 for b in range(j, j_end):
                     value = np.float64(D[a, b]) + np.float64(tile[a - i, b - j]) * per_unit
                     # Rounding can leave −ε; −0 would be the largest key.
-                    D[a, b] = np.float32(max(value, 0.0)) + np.float32(0.0)
+                    D[a, b] = np.float32(maximum(value, 0.0)) + np.float32(0.0)
 
 
 @kernel
@@ -578,20 +578,24 @@ def excess_of_columns(X, columns, a, b, low, start, which, per_unit, sample_weig
     while 1 << shift < n:
         shift += 1
     mask = np.uint32((1 << shift) - 1)
-    block, ordered = np.empty((n, LANES), X.dtype), np.empty((n, LANES), X.dtype)
-    keys = np.empty((-(-n // GROUP) * GROUP, LANES), np.uint32)
-    least, largest, per_cell = np.empty(LANES, X.dtype), np.empty(LANES, X.dtype), np.empty(LANES, X.dtype)
-    n_observed, total_weight, per_weight = np.empty(LANES), np.zeros(LANES), np.zeros(LANES)
-    total, minima = np.empty(LANES), np.empty(LANES)
+    block, ordered = empty((n, LANES), X.dtype), empty((n, LANES), X.dtype)
+    keys = empty((-(-n // GROUP) * GROUP, LANES), np.uint32)
+    least, largest, per_cell = empty(LANES, X.dtype), empty(LANES, X.dtype), empty(LANES, X.dtype)
+    n_observed, total_weight, per_weight = (
+        empty(LANES, np.float64),
+        zeros(LANES, np.float64),
+        zeros(LANES, np.float64),
+    )
+    total, minima = empty(LANES, np.float64), empty(LANES, np.float64)
     weights = np.ones((n if weighted else 1, LANES))
-    place = np.empty(n, np.int64)
+    place = empty(n, np.int64)
     for i in range(n):
         place[i] = row_of[i] // WIDTH * excess.shape[1] * WIDTH + row_of[i] % WIDTH
     padding = _places_without_sample(row_of, excess)
     flat = excess.ravel()
     first, listed = _missing_by_block(start, which, a, b)
     for k0 in range(a, b, LANES):
-        k1 = min(k0 + LANES, b)
+        k1 = minimum(k0 + LANES, b)
         _prefetch_columns(excess, k0, k1)
         _offset_block(X, columns, k0, k1, low, block, least, largest, total)
         if weighted:
@@ -650,7 +654,7 @@ def _prefetch_columns(excess, k0, k1):
 def _fill_key_scales(largest, shift, per_cell):
     """Write the factors that scale values to integers of the available number of bits."""
     # Below the largest integer, which marks missing values; the conversion is to signed integers.
-    cells = min(2.0 ** (_BITS - shift) - 2.0, 2.0**30)
+    cells = minimum(2.0 ** (_BITS - shift) - 2.0, 2.0**30)
     for q in range(LANES):
         per_cell[q] = cells * (1.0 - 1e-6) / largest[q] if largest[q] > 0.0 else 0.0
         if not per_cell[q] < np.inf:
@@ -676,8 +680,8 @@ def _missing_by_block(start, which, a, b):
     Returns where the list of each block begins, and the lists.
     """
     n = start.shape[0] - 1
-    first = np.zeros((b - a + LANES - 1) // LANES + 1, np.int64)
-    begin, end = np.empty(n, np.int64), np.empty(n, np.int64)
+    first = zeros((b - a + LANES - 1) // LANES + 1, np.int64)
+    begin, end = empty(n, np.int64), empty(n, np.int64)
     for i in range(n):
         begin[i] = _first_from(which, start[i], start[i + 1], a)
         end[i] = _first_from(which, begin[i], start[i + 1], b)
@@ -685,7 +689,7 @@ def _missing_by_block(start, which, a, b):
             first[((which[t] - a) >> _LANE_BITS) + 1] += 1
     for block in range(first.shape[0] - 1):
         first[block + 1] += first[block]
-    next_place, listed = first.copy(), np.empty(first[-1], np.int64)
+    next_place, listed = first.copy(), empty(first[-1], np.int64)
     for i in range(n):
         for t in range(begin[i], end[i]):
             k = which[t] - a
@@ -748,7 +752,7 @@ def add_tile_correction(correction, i0, i1, j0, j1, F):
         return
     i, j = i0 // CHUNK, j0 // CHUNK
     i_entries, j_entries = slice(start[i], start[i + 1]), slice(start[j], start[j + 1])
-    L = np.zeros((2, TILE, TILE), F.dtype)
+    L = zeros((2, TILE, TILE), F.dtype)
     _add_chunk_corrections(which[i_entries], place[i_entries], factors, excess[j], L[0])
     other = L[0]
     if i != j:
@@ -771,10 +775,10 @@ def add_column_correction(correction, anchor_which, anchor_place, anchor_excess,
     for i0 in range(0, n, CHUNK):
         i = i0 // CHUNK
         i_entries = slice(start[i], start[i + 1])
-        L = np.zeros((2, CHUNK, CHUNK), out.dtype)
+        L = zeros((2, CHUNK, CHUNK), out.dtype)
         _add_chunk_corrections(which[i_entries], place[i_entries], factors, anchor_excess, L[0])
         _add_chunk_corrections(anchor_which, anchor_place, factors, excess[i], L[1])
-        for p in range(min(CHUNK, n - i0)):
+        for p in range(minimum(CHUNK, n - i0)):
             for q in range(m):
                 out[i0 + p, q] += L[0, p, q] + L[1, q, p]
 
@@ -800,7 +804,7 @@ def add_tile_correction_products(correction, selected, i0, i1, j0, j1, S, sums):
         return
     i, j = i0 // CHUNK, j0 // CHUNK
     i_entries, j_entries = slice(start[i], start[i + 1]), slice(start[j], start[j + 1])
-    C = np.zeros((2, TILE, TILE), S.dtype)
+    C = zeros((2, TILE, TILE), S.dtype)
     for p in range(i1 - i0):
         for q in range(j1 - j0):
             C[0, p, q] += S[p, q]
@@ -817,7 +821,7 @@ def add_correction_products(correction, selected, S, n_rows, t0, t1, sums):
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
         add_tile_correction_products(
-            correction, selected, i0, min(i0 + TILE, n_rows), j0, min(j0 + TILE, n_rows), S[t], sums
+            correction, selected, i0, minimum(i0 + TILE, n_rows), j0, minimum(j0 + TILE, n_rows), S[t], sums
         )
 
 
@@ -831,7 +835,7 @@ def add_margin_corrections(
     ``out``.
     """
     n_rows = D.shape[0]
-    shares = np.empty(n_rows)
+    shares = empty(n_rows, np.float64)
     for q in range(D.shape[1]):
         n = first + q
         for i in range(n_rows):
@@ -870,8 +874,8 @@ def excess_at(points, ordered, shares, out):
     last.
     """
     n = ordered.shape[1]
-    share = np.zeros(n + 1)
-    total = np.zeros(n + 1)
+    share = zeros(n + 1, np.float64)
+    total = zeros(n + 1, np.float64)
     for k in range(points.shape[0]):
         n_observed = 0
         for u in range(n):

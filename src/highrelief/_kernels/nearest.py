@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from .intrinsics import intrinsic
+from .intrinsics import empty, intrinsic, maximum, minimum
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
 from .simd import element_type, fused, load, row_pointer, splat, store, target_vector_bytes
 
@@ -44,7 +44,7 @@ def add_margin(X, n, rows, coefficients, out):
     """
     count = rows.shape[0]
     for k0 in range(0, out.shape[0], _FEATURES_PER_BLOCK):
-        k1 = min(k0 + _FEATURES_PER_BLOCK, out.shape[0])
+        k1 = minimum(k0 + _FEATURES_PER_BLOCK, out.shape[0])
         a, target = X[n, k0:k1], out[k0:k1]
         for t in range(0, count, 4):
             t1, t2, t3 = t + 1 < count, t + 2 < count, t + 3 < count
@@ -244,7 +244,7 @@ def _add_remaining_columns(X, i, first, done, n_columns, others, t0, t1, coeffic
 def add_group(X, i, first, n_columns, others, n_others, coefficient, squared, unit, out):
     """Add coefficient·Σ_t |x_i − x_others[t]|, or squares, of columns from ``first`` on to ``out``."""
     for t0 in range(0, n_others, ROWS_PER_SUM):
-        t1 = min(t0 + ROWS_PER_SUM, n_others)
+        t1 = minimum(t0 + ROWS_PER_SUM, n_others)
         if squared:
             done = _add_squares(X, i, first, n_columns, others, t0, t1, coefficient, unit, out)
         else:
@@ -371,12 +371,12 @@ def few_rows_margin(
     for a in range(a0, a1):
         for slot in range(n_slots):
             most += count[a, slot]
-    owners = np.empty(most, np.int64)
-    members = np.empty(most, np.int64)
-    coefficients = np.empty(most)
-    bounds = np.empty(most + 1, np.int64)
-    others = np.empty(most, np.int64)
-    weights = np.empty(most)
+    owners = empty(most, np.int64)
+    members = empty(most, np.int64)
+    coefficients = empty(most, np.float64)
+    bounds = empty(most + 1, np.int64)
+    others = empty(most, np.int64)
+    weights = empty(most, np.float64)
     unit = np.ones(1, X.dtype)
     n_groups, free = 0, 0
     for a in range(a0, a1):
@@ -414,7 +414,7 @@ def most_others(a0, a1, count):
         n_others = 0
         for slot in range(count.shape[1]):
             n_others += count[a, slot]
-        most = max(most, n_others)
+        most = maximum(most, n_others)
     return most
 
 
@@ -467,14 +467,14 @@ def margins(
     ``out[2]``.
     """
     most = most_others(a0, a1, count)
-    others = np.empty(most, np.int64)
-    group = np.empty(most, np.int64)
-    coefficients = np.empty(most)
-    z = np.empty(_FEATURES_AT_ONCE)
+    others = empty(most, np.int64)
+    group = empty(most, np.int64)
+    coefficients = empty(most, np.float64)
+    z = empty(_FEATURES_AT_ONCE, np.float64)
     unit = np.ones(1, X.dtype)
     # Block by block of features: rows stay in the cache from anchor to anchor.
     for k0 in range(0, width, _FEATURES_AT_ONCE):
-        k1 = min(k0 + _FEATURES_AT_ONCE, width)
+        k1 = minimum(k0 + _FEATURES_AT_ONCE, width)
         for a in range(a0, a1):
             n = anchors[a]
             n_others = list_others(

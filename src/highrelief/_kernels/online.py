@@ -14,6 +14,7 @@ import math
 
 import numpy as np
 
+from .intrinsics import empty, maximum, minimum
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
 from .vectors import decay
 
@@ -118,7 +119,7 @@ def _distances_in_rows(x, references, rows, w, block):
     last = rows.shape[0] - 1
     for i in range(0, rows.shape[0], _ROWS):
         # Beyond the last row, indices repeat it.
-        j1, j2, j3 = min(i + 1, last), min(i + 2, last), min(i + 3, last)
+        j1, j2, j3 = minimum(i + 1, last), minimum(i + 2, last), minimum(i + 3, last)
         block[i], block[j1], block[j2], block[j3] = _four_distances(
             x, references, rows[i], rows[j1], rows[j2], rows[j3], w
         )
@@ -130,7 +131,7 @@ def _distances_in_columns(x, references, start, w, active, block):
     block[:] = 0.0
     last = active.shape[0] - 1
     for k in range(0, active.shape[0], _ROWS):
-        k1, k2, k3 = min(k + 1, last), min(k + 2, last), min(k + 3, last)
+        k1, k2, k3 = minimum(k + 1, last), minimum(k + 2, last), minimum(k + 3, last)
         _add_four_features(x, references, active[k], active[k1], active[k2], active[k3], w, start, block)
 
 
@@ -140,7 +141,7 @@ def _add_rows(x, references, rows, block, margin):
     total = 0.0
     last = rows.shape[0] - 1
     for i in range(0, rows.shape[0], _ROWS):
-        j1, j2, j3 = min(i + 1, last), min(i + 2, last), min(i + 3, last)
+        j1, j2, j3 = minimum(i + 1, last), minimum(i + 2, last), minimum(i + 3, last)
         c0 = block[i]
         c1 = block[j1] if j1 > i else 0.0
         c2 = block[j2] if j2 > j1 else 0.0
@@ -162,7 +163,7 @@ def _add_columns(x, references, start, block, margin):
     """
     last = margin.shape[0] - 1
     for k in range(0, margin.shape[0], _ROWS):
-        k1, k2, k3 = min(k + 1, last), min(k + 2, last), min(k + 3, last)
+        k1, k2, k3 = minimum(k + 1, last), minimum(k + 2, last), minimum(k + 3, last)
         s0, s1, s2, s3 = _four_sums(x, references, k, k1, k2, k3, start, block)
         margin[k] += s0
         if k1 > k:
@@ -183,7 +184,7 @@ def _class_margin(x, itself, references, in_columns, members, begin, end, w, act
     margin[:] = 0.0
     low, total = np.inf, 0.0
     for start in range(begin, end, shares.shape[0]):
-        rows = members[start : min(start + shares.shape[0], end)]
+        rows = members[start : minimum(start + shares.shape[0], end)]
         block = shares[: rows.shape[0]]
         if in_columns:
             _distances_in_columns(x, references, start, w, active, block)
@@ -193,7 +194,7 @@ def _class_margin(x, itself, references, in_columns, members, begin, end, w, act
         for j in range(rows.shape[0]):
             if rows[j] == itself:
                 block[j] = np.inf
-            block_low = min(block_low, block[j])
+            block_low = minimum(block_low, block[j])
         if block_low == np.inf:
             continue
         if block_low < low:
@@ -220,7 +221,7 @@ def _add_scaled(values, factor, out):
 @kernel
 def rows_at_once(n_features, itemsize):
     """Return the number of references per block, a multiple of the group size."""
-    return max(1, _BYTES_AT_ONCE // (n_features * itemsize * _ROWS)) * _ROWS
+    return maximum(1, _BYTES_AT_ONCE // (n_features * itemsize * _ROWS)) * _ROWS
 
 
 @kernel
@@ -252,8 +253,8 @@ def sample_margin(
     features with nonzero weight.
     """
     n_classes = priors.shape[0]
-    low = np.empty(n_classes)
-    total = np.empty(n_classes)
+    low = empty(n_classes, np.float64)
+    total = empty(n_classes, np.float64)
     miss_low = np.inf
     for c in range(n_classes):
         low[c], total[c] = _class_margin(
@@ -271,11 +272,11 @@ def sample_margin(
             class_margins[c],
         )
         if c != own:
-            miss_low = min(miss_low, low[c])
+            miss_low = minimum(miss_low, low[c])
     margin[:] = 0.0
     if low[own] == np.inf or miss_low == np.inf:
         return
-    closest = min(low[own], miss_low)
+    closest = minimum(low[own], miss_low)
     hit_mass = total[own] * math.exp((closest - low[own]) / sigma)
     miss_mass = 0.0
     miss_total = 0.0
@@ -326,10 +327,10 @@ def learn_samples(
 
     ``step`` is the number of samples seen before. While no component of ν is positive, w is unchanged.
     """
-    margin = np.empty(w.shape[0])
-    class_margins = np.empty((priors.shape[0], w.shape[0]))
-    shares = np.empty(rows_at_once(w.shape[0], X.itemsize))
-    active = np.empty(w.shape[0], np.int64)
+    margin = empty(w.shape[0], np.float64)
+    class_margins = empty((priors.shape[0], w.shape[0]), np.float64)
+    shares = empty(rows_at_once(w.shape[0], X.itemsize), np.float64)
+    active = empty(w.shape[0], np.int64)
     for v in range(visits.shape[0]):
         n = visits[v]
         step += 1
@@ -356,10 +357,10 @@ def learn_samples(
             class_margins,
             margin,
         )
-        _update_mean(nu, margin, min(1.0, 1.0 / (step_decay * step)))
+        _update_mean(nu, margin, minimum(1.0, 1.0 / (step_decay * step)))
         largest = 0.0
         for k in range(w.shape[0]):
-            largest = max(largest, nu[k])
+            largest = maximum(largest, nu[k])
         if largest > 0.0:
             squares = 0.0
             for k in range(w.shape[0]):

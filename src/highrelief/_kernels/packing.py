@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from .intrinsics import empty, minimum
 from .jit import kernel, summing_kernel, wide_vectors
 from .simd import above_bits
 
@@ -90,7 +91,7 @@ def pack_columns(X, columns, position, unit, end, divisor, p0, p1, packed, at):
     contiguous = n > 0
     for c in range(1, n):
         contiguous = contiguous and columns[c] == columns[c - 1] + 1
-    chosen = np.empty(n, packed.dtype)
+    chosen = empty(n, packed.dtype)
     for p in range(p0, p1):
         if position[p] < 0:
             continue
@@ -106,7 +107,7 @@ def pack_columns(X, columns, position, unit, end, divisor, p0, p1, packed, at):
 def reorder_columns(packed, places, p0, p1):
     """Move the columns at ``places`` to the front, in this order, in rows p0 … p1."""
     n = places.shape[0]
-    row = np.empty(n, packed.dtype)
+    row = empty(n, packed.dtype)
     for p in range(p0, p1):
         _gather(packed[p], places, row)
         packed[p, :n] = row
@@ -194,7 +195,7 @@ def column_ranges(X, n0, n1, k0, k1, largest, low, high, total):
     finite = True
     by_four = n0 + (n1 - n0) // 4 * 4
     for k in range(k0, k1, _COLUMNS_AT_ONCE):
-        end = min(k + _COLUMNS_AT_ONCE, k1)
+        end = minimum(k + _COLUMNS_AT_ONCE, k1)
         block = slice(k - k0, end - k0)
         low_part, high_part, total_part = low[block], high[block], total[block]
         for i in range(n0, by_four, 4):
@@ -211,7 +212,7 @@ def rarity(low, high, mean, out):
     for k in range(out.shape[0]):
         a, b, m = np.float64(low[k]), np.float64(high[k]), np.float64(mean[k])
         # An overflowed range or mean yields 0 or NaN, as intended.
-        out[k] = min(m - a, b - m) / (b - a) if b > a else 0.5
+        out[k] = minimum(m - a, b - m) / (b - a) if b > a else 0.5
 
 
 @kernel
@@ -264,7 +265,7 @@ def round_rows(X, first, position, p0, p1, low, per_step, G, at, sums, moved):
         if position[p] < 0:
             continue
         for k in range(0, n, _COLUMNS_AT_ONCE):
-            end = min(k + _COLUMNS_AT_ONCE, n)
+            end = minimum(k + _COLUMNS_AT_ONCE, n)
             out = G[p, at + k : at + end]
             moved[p] += _round_row(X[position[p], first + k : first + end], low[k:end], per_step[k:end], out)
             sums[p] += np.uint32(_sum_int16(out))

@@ -17,7 +17,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from .intrinsics import intrinsic
+from .intrinsics import intrinsic, maximum, minimum, zeros
 from .jit import bits_from_float32, float32_from_bits, kernel, wide_vectors
 from .simd import count_bits, load, splat, store, target_vector_bytes
 
@@ -113,7 +113,7 @@ def pack_blocks(codes, columns, n_levels, groups, places, P, first, last, single
     n_strata = P.classes.shape[0]
     n_classes = (P.group_words.shape[0] - 1) // n_strata
     n_words = P.group_words[-1]
-    total = np.zeros(n_classes, np.int64)
+    total = zeros(n_classes, np.int64)
     for block in range(first, last):
         for binning in range(P.binnings[block]):
             n_planes = P.n_planes[binning, block]
@@ -152,7 +152,7 @@ def pack_blocks(codes, columns, n_levels, groups, places, P, first, last, single
                             present += n > 0
                         of_feature -= P.entropy[here]
                         occupied += here > 0
-                        spare = max(present - 1, 0)
+                        spare = maximum(present - 1, 0)
                         P.spare[spare_start + (s * levels + level) * LANES + lane] = spare
                         base += spare
                     here, present = np.int64(0), 0
@@ -161,7 +161,7 @@ def pack_blocks(codes, columns, n_levels, groups, places, P, first, last, single
                         here += total[c]
                         present += total[c] > 0
                     of_all -= P.entropy[here]
-                    df += max(occupied - 1, 0) * max(present - 1, 0)
+                    df += maximum(occupied - 1, 0) * maximum(present - 1, 0)
                 P.constants[0, binning, at] = of_feature
                 P.constants[1, binning, at] = base
                 P.constants[2, binning, at] = df
@@ -388,7 +388,7 @@ def _margin(entropy, n_classes, counts, n_levels, spare, total, present, V, of, 
                 at += group
             for k in range(eight):
                 V[of, k] -= entropy[total[k]]
-                spare[row + k] = max(present[k] - 1, 0)
+                spare[row + k] = maximum(present[k] - 1, 0)
                 V[base, k] += spare[row + k]
 
 
@@ -405,7 +405,7 @@ def _levels_df(n_classes, counts, n_levels, classes, V, row):
                     if counts[(g * n_levels + level) * LANES + k] > 0:
                         levels += 1
                         break
-            V[row, k] += max(levels - 1, 0) * classes[s, k]
+            V[row, k] += maximum(levels - 1, 0) * classes[s, k]
 
 
 @kernel
@@ -448,7 +448,7 @@ def _cube_root(x):
 @kernel
 def _z_score(G, df, deviates):
     """Return the normal deviate of a χ² variable (Wilson and Hilferty 1931); 0 without degrees of freedom."""
-    return (_cube_root(max(G, 0.0) / df) - deviates[0, df]) / deviates[1, df] if df > 0 else 0.0
+    return (_cube_root(maximum(G, 0.0) / df) - deviates[0, df]) / deviates[1, df] if df > 0 else 0.0
 
 
 @kernel
@@ -513,8 +513,8 @@ def _visit_pair(feature, values, partners, pair_z, pair_features, at_i, at_j, z_
     for which in range(2):
         _raise_maximum(values, partners, which, at_i, z_both if which else z_i, j)
         _raise_maximum(values, partners, which, at_j, z_both if which else z_j, i)
-    if min(z_i, z_j) > 0.0:
-        _insert_pair(pair_z, pair_features, min(z_i, z_j), z_both, min(i, j), max(i, j))
+    if minimum(z_i, z_j) > 0.0:
+        _insert_pair(pair_z, pair_features, minimum(z_i, z_j), z_both, minimum(i, j), maximum(i, j))
 
 
 @kernel
@@ -542,7 +542,7 @@ def _none_exceeds(joint, cells, of_i, of_all, constants, limits, least, least_of
             | (given_j > (given_9 if nine else given_7))
             | (both > (both_9 if nine else both_7))
             | (both > (limits[1, first + k] if nine else limits[3, first + k]))
-            | (min(given_i, given_j) > (least if nine else least_of_seven))
+            | (minimum(given_i, given_j) > (least if nine else least_of_seven))
         )
     return not exceeded
 
@@ -580,9 +580,9 @@ def _visit_three_levels(
         df, df_both = (cells[k] - 3) * spare, (cells[k] - 5) * spare
         least = pair_z[0, n_pairs - 1] if n_pairs else np.inf
         if (
-            _exceeds(G_j, df, min(values[0, at], least), deviates)
+            _exceeds(G_j, df, minimum(values[0, at], least), deviates)
             or _exceeds(G_i, df, values[0, at_i], deviates)
-            or _exceeds(G_both, df_both, min(values[1, at], values[1, at_i]), deviates)
+            or _exceeds(G_both, df_both, minimum(values[1, at], values[1, at_i]), deviates)
         ):
             z_i, z_j = _z_score(G_i, df, deviates), _z_score(G_j, df, deviates)
             z_both = _z_score(G_both, df_both, deviates)
@@ -685,9 +685,9 @@ def _screen(V, unit, deviates, values, at_i, at_j, lower, least, Z):
         at = at_j + k
         if (
             least < 0.0
-            or _exceeds(G_j, df_j, min(values[0, at], least), deviates)
+            or _exceeds(G_j, df_j, minimum(values[0, at], least), deviates)
             or _exceeds(G_i, df_i, values[0, at_i], deviates)
-            or _exceeds(G_both, df_both, min(values[1, at], values[1, at_i]), deviates)
+            or _exceeds(G_both, df_both, minimum(values[1, at], values[1, at_i]), deviates)
         ):
             Z[0, k] += _z_score(G_i, df_i, deviates)
             Z[1, k] += _z_score(G_j, df_j, deviates)
@@ -707,23 +707,23 @@ def scan_blocks(P, M, first, last):
     n_strata, n_groups = of_strata.shape[0], group_words.shape[0] - 1
     n_classes, n_pairs = n_groups // n_strata, pair_z.shape[1]
     most = n_planes.max() + 1
-    N = np.zeros(n_groups * most * most * LANES, np.uint64)
-    spare_i = np.zeros(n_strata * most * LANES, np.int64)
-    spare_j = np.zeros(n_strata * most * LANES, np.int64)
-    counts_i = np.zeros(n_groups * most * LANES, np.uint64)
-    counts_j = np.zeros(n_groups * most * LANES, np.uint64)
-    of_all = np.zeros(n_groups * LANES, np.uint64)
-    flat_classes = np.zeros(n_strata * LANES, np.int64)
+    N = zeros(n_groups * most * most * LANES, np.uint64)
+    spare_i = zeros(n_strata * most * LANES, np.int64)
+    spare_j = zeros(n_strata * most * LANES, np.int64)
+    counts_i = zeros(n_groups * most * LANES, np.uint64)
+    counts_j = zeros(n_groups * most * LANES, np.uint64)
+    of_all = zeros(n_groups * LANES, np.uint64)
+    flat_classes = zeros(n_strata * LANES, np.int64)
     classes = flat_classes.reshape((n_strata, LANES))
-    total = np.zeros(LANES, np.uint64)
-    present = np.zeros(LANES, np.int64)
-    V = np.zeros((_N_ROWS, LANES), np.int64)
-    Z = np.zeros((3, LANES))
-    joint, cells = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64)
+    total = zeros(LANES, np.uint64)
+    present = zeros(LANES, np.int64)
+    V = zeros((_N_ROWS, LANES), np.int64)
+    Z = zeros((3, LANES), np.float64)
+    joint, cells = zeros(LANES, np.int64), zeros(LANES, np.int64)
     spare_classes = of_strata.sum()
     for block_j in range(first, complete.shape[0]):
-        for block_i in range(first, min(last, block_j + 1)):
-            n_binnings = max(binnings[block_i], binnings[block_j])
+        for block_i in range(first, minimum(last, block_j + 1)):
+            n_binnings = maximum(binnings[block_i], binnings[block_j])
             if three[block_i] and three[block_j]:
                 _scan_three_levels(
                     words,
@@ -760,8 +760,8 @@ def scan_blocks(P, M, first, last):
                 found = False
                 for binning in range(n_binnings):
                     binning_i, binning_j = (
-                        min(binning, binnings[block_i] - 1),
-                        min(binning, binnings[block_j] - 1),
+                        minimum(binning, binnings[block_i] - 1),
+                        minimum(binning, binnings[block_j] - 1),
                     )
                     planes_i, planes_j = n_planes[binning_i, block_i], n_planes[binning_j, block_j]
                     levels_i, levels_j = planes_i + complete[block_i], planes_j + complete[block_j]

@@ -8,6 +8,7 @@ stored or computed as in :mod:`.soft`.
 import numpy as np
 
 from .distances import TILE, n_tiles, tile_corner
+from .intrinsics import empty, maximum, minimum
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
 from .missing import add_tile_correction_products
 from .packing import ROW_BLOCK
@@ -70,8 +71,8 @@ def _tile_coefficients(
             n = i0 + p
             start = q
             if i0 == j0:
-                start = max(q, p + 1)
-                for u in range(q, min(end, p + 1)):
+                start = maximum(q, p + 1)
+                for u in range(q, minimum(end, p + 1)):
                     F[p, u] = 0
                 if start >= end:
                     continue
@@ -104,7 +105,7 @@ def _add_block_products(X, i0, i1, j0, j1, k0, k1, unit, F, partial, minima):
     out = minima[k0:k1]
     for first in range(i0, i1, ROWS_PER_SUM):
         partial[:] = 0
-        for i in range(first, min(first + ROWS_PER_SUM, i1), ROW_BLOCK):
+        for i in range(first, minimum(first + ROWS_PER_SUM, i1), ROW_BLOCK):
             # In a tile on the diagonal, blocks below it contain only zeros.
             start = i if i0 == j0 else j0
             for j in range(start, j1, ROW_BLOCK):
@@ -143,14 +144,14 @@ def accumulate_margin(
     corrections for missing values are added to ``correction_sums``.
     """
     n = X.shape[0]
-    T = np.empty((TILE, TILE))
-    F = np.empty((TILE, TILE), X.dtype)
-    totals = np.empty(TILE, X.dtype)
-    partial = np.empty(FEATURES_PER_BLOCK, X.dtype)
+    T = empty((TILE, TILE), np.float64)
+    F = empty((TILE, TILE), X.dtype)
+    totals = empty(TILE, X.dtype)
+    partial = empty(FEATURES_PER_BLOCK, X.dtype)
     selected = np.ones(correction_sums.shape[0], np.bool_)
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
+        i1, j1 = minimum(i0 + TILE, n), minimum(j0 + TILE, n)
         if D.shape[0] > 0:
             for p in range(i1 - i0):
                 copy_row(D[t, p], F[p])
@@ -168,7 +169,7 @@ def add_tile_products(X, i0, i1, j0, j1, F, partial, minima):
     """Add Σ F[i − i0, j − j0]·min(x_i, x_j) to ``minima``; ``partial`` is scratch space for a block."""
     unit = np.ones(1, X.dtype)
     for k0 in range(0, minima.shape[0], FEATURES_PER_BLOCK):
-        k1 = min(k0 + FEATURES_PER_BLOCK, minima.shape[0])
+        k1 = minimum(k0 + FEATURES_PER_BLOCK, minima.shape[0])
         _add_block_products(X, i0, i1, j0, j1, k0, k1, unit, F, partial, minima)
 
 
@@ -176,10 +177,10 @@ def add_tile_products(X, i0, i1, j0, j1, F, partial, minima):
 def coefficients_from_distances(D, codes, weights, per_sigma, nearest, scales, t0, t1, row_totals):
     """Replace the tiles t0 … t1 of D by coefficients, the first half of :func:`accumulate_margin`."""
     n = codes.shape[0]
-    totals = np.empty(TILE, D.dtype)
+    totals = empty(TILE, D.dtype)
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        n_rows, n_columns = min(i0 + TILE, n) - i0, min(j0 + TILE, n) - j0
+        n_rows, n_columns = minimum(i0 + TILE, n) - i0, minimum(j0 + TILE, n) - j0
         _tile_coefficients(
             D[t], i0, n_rows, j0, n_columns, codes, weights, per_sigma, nearest, scales, totals, row_totals
         )
@@ -210,13 +211,13 @@ def replace_coefficients(D, S, codes, weights, per_sigma, nearest, scales, t0, t
     Adds their sums, and the sums of their magnitudes, by row. Returns Σ|change| and Σ change.
     """
     n = codes.shape[0]
-    F = np.empty((TILE, TILE), D.dtype)
-    totals = np.empty(TILE, D.dtype)
-    sizes = np.empty(TILE, D.dtype)
+    F = empty((TILE, TILE), D.dtype)
+    totals = empty(TILE, D.dtype)
+    sizes = empty(TILE, D.dtype)
     total_change, net_change = 0.0, 0.0
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        n_rows, n_columns = min(i0 + TILE, n) - i0, min(j0 + TILE, n) - j0
+        n_rows, n_columns = minimum(i0 + TILE, n) - i0, minimum(j0 + TILE, n) - j0
         for p in range(n_rows):
             copy_row(D[t, p], F[p])
         _tile_coefficients(
@@ -240,7 +241,9 @@ def add_products(X, S, first, t0, t1, minima):
     The coefficients of tile t are ``S[t − first]``; X may have any columns.
     """
     n = X.shape[0]
-    partial = np.empty(FEATURES_PER_BLOCK, X.dtype)
+    partial = empty(FEATURES_PER_BLOCK, X.dtype)
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        add_tile_products(X, i0, min(i0 + TILE, n), j0, min(j0 + TILE, n), S[t - first], partial, minima)
+        add_tile_products(
+            X, i0, minimum(i0 + TILE, n), j0, minimum(j0 + TILE, n), S[t - first], partial, minima
+        )

@@ -10,6 +10,7 @@ as seen from a row.
 import numpy as np
 
 from .distances import TILE, tile_corner
+from .intrinsics import empty, maximum, minimum
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
 from .missing import CHUNK
 from .soft import compute_tile
@@ -19,10 +20,10 @@ from .soft import compute_tile
 def fill_tiles(X, w, sums, correction, masked, batches, within, t0, t1, first, D):
     """Store the distances of tiles t0 … t1; ``masked`` is the distance of masked pairs."""
     n = X.shape[0]
-    T = np.empty((TILE, TILE))
+    T = empty((TILE, TILE), np.float64)
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
+        i1, j1 = minimum(i0 + TILE, n), minimum(j0 + TILE, n)
         compute_tile(X, w, sums, correction, masked, batches, within, i0, i1, j0, j1, T, D[t - first])
 
 
@@ -46,8 +47,8 @@ def tile_moments(D, first, t0, t1, sample_weight, centers, squared, limit, total
     n = sample_weight.shape[0]
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        j1 = min(j0 + TILE, n)
-        for p in range(min(TILE, n - i0)):
+        j1 = minimum(j0 + TILE, n)
+        for p in range(minimum(TILE, n - i0)):
             i = i0 + p
             # In a tile on the diagonal, every pair occurs twice.
             own_weight = 0.0 if i0 == j0 else sample_weight[i]
@@ -95,13 +96,13 @@ def tile_counts(D, first, t0, t1, codes, sample_weight, near_bounds, far_bounds,
     n = sample_weight.shape[0]
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        j1 = min(j0 + TILE, n)
+        j1 = minimum(j0 + TILE, n)
         q = j0
         while q < j1:
             end = q
             while end < j1 and codes[end] == codes[q]:
                 end += 1
-            for p in range(min(TILE, n - i0)):
+            for p in range(minimum(TILE, n - i0)):
                 i = i0 + p
                 own_weight = 0.0 if i0 == j0 else sample_weight[i]
                 n_near, n_far = _add_counts(
@@ -166,18 +167,18 @@ def tile_coefficients(
     n = sample_weight.shape[0]
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        j1 = min(j0 + TILE, n)
+        j1 = minimum(j0 + TILE, n)
         q = j0
         while q < j1:
             end = q
             while end < j1 and codes[end] == codes[q]:
                 end += 1
-            for p in range(min(TILE, n - i0)):
+            for p in range(minimum(TILE, n - i0)):
                 i = i0 + p
                 start = q
                 if i0 == j0:
-                    start = max(q, i + 1)
-                    for u in range(q, min(end, i + 1)):
+                    start = maximum(q, i + 1)
+                    for u in range(q, minimum(end, i + 1)):
                         D[t - first, p, u - j0] = 0
                     if start >= end:
                         continue
@@ -239,11 +240,11 @@ def _fill_corrections(r0, r1, c0, start, which, set_of, excess, F):
 @kernel
 def add_corrections(D, first, t0, t1, n_rows, start, which, set_of, excess):
     """Add c(a, b) + c(b, a) to the distances of tiles t0 … t1."""
-    F = np.empty((TILE, TILE), excess.dtype)
-    G = np.empty((TILE, TILE), excess.dtype)
+    F = empty((TILE, TILE), excess.dtype)
+    G = empty((TILE, TILE), excess.dtype)
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        i1, j1 = min(i0 + TILE, n_rows), min(j0 + TILE, n_rows)
+        i1, j1 = minimum(i0 + TILE, n_rows), minimum(j0 + TILE, n_rows)
         _fill_corrections(i0, i1, j0, start, which, set_of, excess, F)
         _fill_corrections(j0, j1, i0, start, which, set_of, excess, G)
         for p in range(i1 - i0):
@@ -280,10 +281,10 @@ def _sum_side_corrections(F, r0, r1, c0, start, which, set_of, excess, sums):
 @kernel
 def sum_corrections(S, first, t0, t1, n_rows, start, which, set_of, excess, sums):
     """Add Σ coefficient·excess over the pairs of tiles t0 … t1, each pair once, to the sums of features."""
-    F = np.empty((TILE, TILE))
+    F = empty((TILE, TILE), np.float64)
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        i1, j1 = min(i0 + TILE, n_rows), min(j0 + TILE, n_rows)
+        i1, j1 = minimum(i0 + TILE, n_rows), minimum(j0 + TILE, n_rows)
         for p in range(TILE):
             for q in range(TILE):
                 F[p, q] = S[t - first, p, q] if p < i1 - i0 and q < j1 - j0 else 0

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from .intrinsics import empty, minimum
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
 
 #: Rows that are summed simultaneously.
@@ -37,7 +38,7 @@ def _squares_to_all(X, n, squared, out):
     last = X.shape[0] - 1
     for i in range(0, last + 1, _ROWS):
         # Beyond the last row, indices repeat it.
-        j1, j2, j3 = min(i + 1, last), min(i + 2, last), min(i + 3, last)
+        j1, j2, j3 = minimum(i + 1, last), minimum(i + 2, last), minimum(i + 3, last)
         out[i], out[j1], out[j2], out[j3] = _four_squares(X[n], X, i, j1, j2, j3, squared)
     out[n] = np.inf
 
@@ -52,9 +53,9 @@ def _nearest(squares, codes, own, tolerance):
     hit_low = miss_low = np.inf
     for i in range(squares.shape[0]):
         if codes[i] == own:
-            hit_low = min(hit_low, squares[i])
+            hit_low = minimum(hit_low, squares[i])
         else:
-            miss_low = min(miss_low, squares[i])
+            miss_low = minimum(miss_low, squares[i])
     hit_bound, miss_bound = hit_low * (1.0 + tolerance), miss_low * (1.0 + tolerance)
     hit = miss = -1
     for i in range(squares.shape[0] - 1, -1, -1):
@@ -92,7 +93,7 @@ def climb(X, codes, visits, tolerance, smooth, beta, w):
     utility is the sigmoid of the margin, otherwise the margin itself.
     """
     squared = w * w
-    squares = np.empty(X.shape[0])
+    squares = empty(X.shape[0], np.float64)
     n_steps = 0
     for v in range(visits.shape[0]):
         n = visits[v]
@@ -117,13 +118,13 @@ def find_nearest(X, codes, squared, start, end, hits, misses):
     Each pair is processed once, at the first of its rows, and updates both.
     """
     for first in range(start, end, _ROWS):
-        last = min(first + _ROWS, end) - 1
-        i1, i2, i3 = min(first + 1, last), min(first + 2, last), min(first + 3, last)
+        last = minimum(first + _ROWS, end) - 1
+        i1, i2, i3 = minimum(first + 1, last), minimum(first + 2, last), minimum(first + 3, last)
         for m in range(first + 1, X.shape[0]):
             found = _four_squares(X[m], X, first, i1, i2, i3, squared)
-            for i in range(first, min(last + 1, m)):
+            for i in range(first, minimum(last + 1, m)):
                 square = found[i - first]
                 if codes[i] == codes[m]:
-                    hits[i], hits[m] = min(hits[i], square), min(hits[m], square)
+                    hits[i], hits[m] = minimum(hits[i], square), minimum(hits[m], square)
                 else:
-                    misses[i], misses[m] = min(misses[i], square), min(misses[m], square)
+                    misses[i], misses[m] = minimum(misses[i], square), minimum(misses[m], square)

@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from .distances import MASKED, TILE, finish_tile, tile_corner, weighted_block, weighted_tile
+from .intrinsics import empty, maximum, minimum, zeros
 from .jit import fused_kernel, kernel, wide_vectors
 from .missing import add_tile_correction
 from .nearest import add_margin
@@ -86,10 +87,10 @@ def compute_tile(X, w, sums, correction, masked, batches, within, i0, i1, j0, j1
 def fill_distances(X, w, sums, correction, masked, batches, within, t0, t1, D):
     """Compute and store tiles t0 … t1."""
     n = X.shape[0]
-    T = np.empty((TILE, TILE))
+    T = empty((TILE, TILE), np.float64)
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
+        i1, j1 = minimum(i0 + TILE, n), minimum(j0 + TILE, n)
         compute_tile(X, w, sums, correction, masked, batches, within, i0, i1, j0, j1, T, D[t])
 
 
@@ -99,7 +100,7 @@ def distances_from_minima(M, sums, correction, masked, batches, within, t0, t1, 
     n = sums.shape[0]
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
+        i1, j1 = minimum(i0 + TILE, n), minimum(j0 + TILE, n)
         finish_tile(sums, i0, i1, j0, j1, M[t])
         _store_tile(M[t], correction, masked, batches, within, i0, i1, j0, j1, D[t])
 
@@ -123,9 +124,9 @@ def computed_columns(X, w, sums, A, anchor_sums, out):
 
     Without corrections for missing values; see :func:`.missing.add_column_correction`.
     """
-    T = np.empty((TILE, TILE))
+    T = empty((TILE, TILE), np.float64)
     for i0 in range(0, X.shape[0], TILE):
-        i1 = min(i0 + TILE, X.shape[0])
+        i1 = minimum(i0 + TILE, X.shape[0])
         weighted_block(X, sums, i0, i1, A, anchor_sums, w, T)
         for p in range(i1 - i0):
             copy_row(T[p], out[i0 + p])
@@ -201,13 +202,13 @@ def tile_statistics(
     Tiles are read from D if ``stored``; otherwise they are computed, and stored unless D is empty.
     """
     n = codes.shape[0]
-    T = np.empty((TILE, TILE))
-    own = np.empty((1, TILE, TILE), X.dtype)
-    G = np.empty((TILE, TILE), X.dtype)
-    scratch = np.empty((2, TILE), X.dtype)
+    T = empty((TILE, TILE), np.float64)
+    own = empty((1, TILE, TILE), X.dtype)
+    G = empty((TILE, TILE), X.dtype)
+    scratch = empty((2, TILE), X.dtype)
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
+        i1, j1 = minimum(i0 + TILE, n), minimum(j0 + TILE, n)
         F = D[t] if D.shape[0] > 0 else own[0]
         if not stored:
             compute_tile(X, w, sums, correction, masked, batches, within, i0, i1, j0, j1, T, F)
@@ -253,10 +254,10 @@ def add_entropy_moments(D, weights, per_sigma, low, moments):
     ``moments`` has one row for each sum, and one column for each anchor, as D.
     """
     m = D.shape[1]
-    parts = np.zeros((3, m), D.dtype)
+    parts = zeros((3, m), D.dtype)
     for start in range(0, D.shape[0], TILE):
         parts[:] = 0
-        for i in range(start, min(start + TILE, D.shape[0])):
+        for i in range(start, minimum(start + TILE, D.shape[0])):
             if weights[i] > 0:
                 _add_entropy_terms(D[i], low, per_sigma, weights[i], parts[0], parts[1], parts[2])
         for q in range(m):
@@ -272,9 +273,9 @@ def own_entropy_moments(anchor_weight, own, per_sigma, low, moments):
     An anchor of sample weight s has s − 1 duplicates.
     """
     for q in range(moments.shape[1]):
-        mass, first, second = max(anchor_weight[q] - 1.0, 0.0), 0.0, 0.0
+        mass, first, second = maximum(anchor_weight[q] - 1.0, 0.0), 0.0, 0.0
         if own[q] > 0.0 and mass > 0.0:
-            e = min((own[q] - low[q]) * per_sigma, 1000.0)
+            e = minimum((own[q] - low[q]) * per_sigma, 1000.0)
             mass *= math.exp(-e)
             first = mass * e
             second = first * e
@@ -357,13 +358,13 @@ def tile_moments(
     Tiles are read from D if ``stored``; otherwise they are computed, and stored unless D is empty.
     """
     n = codes.shape[0]
-    T = np.empty((TILE, TILE))
-    own = np.empty((1, TILE, TILE), X.dtype)
-    G = np.empty((TILE, TILE), X.dtype)
-    partial = np.empty(TILE, X.dtype)
+    T = empty((TILE, TILE), np.float64)
+    own = empty((1, TILE, TILE), X.dtype)
+    G = empty((TILE, TILE), X.dtype)
+    partial = empty(TILE, X.dtype)
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
+        i1, j1 = minimum(i0 + TILE, n), minimum(j0 + TILE, n)
         F = D[t] if D.shape[0] > 0 else own[0]
         if not stored:
             compute_tile(X, w, sums, correction, masked, batches, within, i0, i1, j0, j1, T, F)
@@ -383,20 +384,20 @@ def expected_distances(X, w, sums, codes, weights, Q, query_sums, correction, pe
     ``correction`` contains the corrections of the distances for missing values, or is empty.
     """
     n, m = X.shape[0], Q.shape[0]
-    D = np.empty((n, m), X.dtype)
+    D = empty((n, m), X.dtype)
     computed_columns(X, w, sums, Q, query_sums, D)
     for i in range(correction.shape[0]):
         for q in range(m):
             D[i, q] += correction[i, q]
     nearest = np.full(out.shape, masked, X.dtype)
-    mass = np.zeros(out.shape)
-    moment = np.zeros(out.shape)
-    scratch = np.empty((2, m), X.dtype)
+    mass = zeros(out.shape, np.float64)
+    moment = zeros(out.shape, np.float64)
+    scratch = empty((2, m), X.dtype)
     for i0 in range(0, n, TILE):
-        n_rows = min(TILE, n - i0)
+        n_rows = minimum(TILE, n - i0)
         merge_rows(D[i0:], i0, n_rows, 0, m, codes, weights, per_sigma, masked, scratch, nearest, mass)
     for i0 in range(0, n, TILE):
-        n_rows = min(TILE, n - i0)
+        n_rows = minimum(TILE, n - i0)
         _add_moments(D[i0:], i0, n_rows, 0, m, codes, weights, per_sigma, scratch[0], nearest, moment)
     for c in range(out.shape[0]):
         for q in range(m):
@@ -414,8 +415,8 @@ def margins_from_distances(X, D, start, first, codes, weights, per_sigma, neares
     n]). The rows of D are the rows i from ``start`` on.
     """
     n_rows = D.shape[0]
-    rows = np.empty(n_rows, np.int64)
-    shares = np.empty(n_rows)
+    rows = empty(n_rows, np.int64)
+    shares = empty(n_rows, np.float64)
     for q in range(D.shape[1]):
         n = first + q
         count = 0

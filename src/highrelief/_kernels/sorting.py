@@ -11,7 +11,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from .intrinsics import intrinsic
+from .intrinsics import intrinsic, maximum, minimum
 from .jit import kernel, wide_vectors
 from .simd import SETTING, element_type, load, row_pointer, splat, store
 
@@ -85,7 +85,7 @@ def _network_on_eight(comparisons):
 def _plain_compare(keys, a, b):
     for q in range(LANES):
         first, second = keys[a, q], keys[b, q]
-        keys[a, q], keys[b, q] = min(first, second), max(first, second)
+        keys[a, q], keys[b, q] = minimum(first, second), maximum(first, second)
 
 
 @kernel
@@ -146,7 +146,7 @@ def _begin_merge(keys, start, half, stop):
 def _compare_at(keys, start, stop, stride):
     """Compare rows at the distance ``stride``."""
     for first in range(start, stop, 2 * stride):
-        for a in range(first, min(first + stride, stop - stride)):
+        for a in range(first, minimum(first + stride, stop - stride)):
             _compare(keys, a, a + stride)
 
 
@@ -154,7 +154,7 @@ def _compare_at(keys, start, stop, stride):
 def _compare_at_twice(keys, start, stop, stride):
     """Compare rows at twice the distance ``stride``, then at ``stride``."""
     for first in range(start, stop, 4 * stride):
-        for a in range(first, min(first + stride, stop)):
+        for a in range(first, minimum(first + stride, stop)):
             b, c, d = a + stride, a + 2 * stride, a + 3 * stride
             if d < stop:
                 _halve_twice(keys, a, b, c, d)
@@ -187,11 +187,11 @@ def sort_columns(keys):
     wide_vectors()
     n = keys.shape[0]
     for start in range(0, n, _ROWS_AT_ONCE):
-        stop = min(start + _ROWS_AT_ONCE, n)
+        stop = minimum(start + _ROWS_AT_ONCE, n)
         for first in range(start, stop, GROUP):
             _sort_eight(keys, first)
         half = GROUP
-        while half < min(_ROWS_AT_ONCE, stop - start):
+        while half < minimum(_ROWS_AT_ONCE, stop - start):
             _merge(keys, start, stop, half)
             half *= 2
     half = _ROWS_AT_ONCE
@@ -354,7 +354,7 @@ def _plain_offset_columns(X, column, low, block, largest, total):
         for q in range(LANES):
             value = X[i, column + q] - low[q]
             block[i, q] = value
-            largest[q] = max(largest[q], value)
+            largest[q] = maximum(largest[q], value)
             total[q] += np.float64(value)
 
 

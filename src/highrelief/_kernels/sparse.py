@@ -13,6 +13,7 @@ the same way.
 import numpy as np
 
 from .distances import TILE
+from .intrinsics import empty, maximum, minimum, zeros
 from .jit import kernel
 from .nearest import MANHATTAN, list_others, most_others
 from .simd import prefetch
@@ -30,8 +31,8 @@ def column_ranges(indices, values, low, high, total, count):
     """Extend the column ranges by the stored values; add these to ``total``, and count them."""
     for t in range(indices.shape[0]):
         j, x = indices[t], values[t]
-        low[j] = min(low[j], x)
-        high[j] = max(high[j], x)
+        low[j] = minimum(low[j], x)
+        high[j] = maximum(high[j], x)
         total[j] += x
         count[j] += 1
 
@@ -68,7 +69,7 @@ def index_columns(indptr, indices, scaled, position, p0, p1, starts, members, va
         if r >= 0:
             for t in range(indptr[r], indptr[r + 1]):
                 starts[indices[t] + 1] += 1
-    free = np.empty(n_features, np.int64)
+    free = empty(n_features, np.int64)
     for j in range(n_features):
         starts[j + 1] += starts[j]
         free[j] = starts[j]
@@ -118,7 +119,7 @@ def add_overlaps(indices, scaled, t0, t1, first, squared, starts, members, value
     """Add Σ min(|a|, |b|), or Σ ab, of a row stored at t0 … t1 with members from ``first`` on of an index."""
     for t in range(t0, t1):
         # Columns are scattered in memory.
-        end = starts[indices[min(t + _AHEAD, t1 - 1)] + 1]
+        end = starts[indices[minimum(t + _AHEAD, t1 - 1)] + 1]
         prefetch(members, end - _LINE)
         prefetch(values, end - _LINE)
         prefetch(members, end - 2 * _LINE)
@@ -157,7 +158,7 @@ def fill_distances(
 
     ``upper_only``: only distances to later rows; :func:`mirror` copies the others.
     """
-    overlap = np.empty(n_columns)
+    overlap = empty(n_columns, np.float64)
     for k in range(k0, k1):
         p = rows[k]
         first = p - q0 + 1 if upper_only else 0
@@ -180,9 +181,9 @@ def fill_distances(
 def mirror(D, k0, k1, n_columns, upper_only, E):
     """Write the columns of ``D[k0:k1]`` to rows of E; all of them, or only those beyond the diagonal."""
     for block in range(k0, k1, _MIRRORED):
-        end = min(block + _MIRRORED, k1)
+        end = minimum(block + _MIRRORED, k1)
         for q in range(block + 1 if upper_only else 0, n_columns):
-            last = min(end, q) if upper_only else end
+            last = minimum(end, q) if upper_only else end
             for k in range(block, last):
                 E[q, k] = D[k, q]
 
@@ -195,7 +196,7 @@ def add_exact(
 
     As :func:`.nearest.add_exact` for dense rows.
     """
-    own = np.zeros(factors.shape[0])
+    own = zeros(factors.shape[0], np.float64)
     seen = np.full(factors.shape[0], -1, np.int64)
     for a in range(a0, a1):
         r = position[anchors[a]]
@@ -285,8 +286,8 @@ def margins(
     If ``out`` has three rows, Σ s²z and Σ s²z² are added to the others; see :func:`.nearest.margins`.
     """
     most = most_others(a0, a1, count)
-    others, coefficients = np.empty(most, np.int64), np.empty(most)
-    work = np.zeros((out.shape[1], 2))
+    others, coefficients = empty(most, np.int64), empty(most, np.float64)
+    work = zeros((out.shape[1], 2), np.float64)
     for a in range(a0, a1):
         n = anchors[a]
         r = position[n]
@@ -338,8 +339,8 @@ def margins_under(
 ):
     """Write Σ_j w_j·z_j of the margins z of anchors a0 … a1 to ``out``, by sample."""
     most = most_others(a0, a1, count)
-    others, coefficients = np.empty(most, np.int64), np.empty(most)
-    work = np.zeros((w.shape[0], 2))
+    others, coefficients = empty(most, np.int64), empty(most, np.float64)
+    work = zeros((w.shape[0], 2), np.float64)
     for a in range(a0, a1):
         n = anchors[a]
         r = position[n]
@@ -363,7 +364,7 @@ def fill_tiles(indptr, indices, scaled, position, sums, masked, p0, p1, starts, 
     ``sums`` contains Σ|a| of every row, and ``masked`` for padding.
     """
     n = position.shape[0]
-    overlap = np.empty(n)
+    overlap = empty(n, np.float64)
     for p in range(p0, p1):
         for q in range(p, n):
             overlap[q] = 0.0
@@ -391,7 +392,7 @@ def add_overlap_products(indptr, indices, scaled, position, S, p0, p1, starts, m
     ``S`` contains the coefficients of pairs, each once, in tiles.
     """
     n = position.shape[0]
-    row = np.empty(n)
+    row = empty(n, np.float64)
     for p in range(p0, p1):
         r = position[p]
         if r < 0:

@@ -17,7 +17,7 @@ from numba import typeof, types
 from numba.core import cgutils
 from numba.extending import overload
 
-from .intrinsics import intrinsic
+from .intrinsics import empty, intrinsic
 from .jit import float32_from_bits, float64_from_bits, kernel, summing_kernel, wide_vectors
 from .packing import ROW_BLOCK
 from .simd import SETTING, has_fused_multiply_add, vector_bytes
@@ -339,7 +339,7 @@ def _plain_minimum_sums(A, i, B, j, k0, k1, one, T, p, q):
     wide_vectors()
     # Unsigned: with signed indices, Numba's wraparound of negative ones would prevent vectorization.
     lanes = np.uint64(lanes_of(A))
-    sums = np.empty((ROW_BLOCK, lanes), A.dtype)
+    sums = empty((ROW_BLOCK, lanes), A.dtype)
     s0, s1, s2, s3 = sums[0], sums[1], sums[2], sums[3]
     a0, a1, a2, a3 = A[i, k0:k1], A[i + 1, k0:k1], A[i + 2, k0:k1], A[i + 3, k0:k1]
     for c in range(ROW_BLOCK):
@@ -367,7 +367,7 @@ def _plain_minimum_sums(A, i, B, j, k0, k1, one, T, p, q):
 def _plain_weighted_minimum_sums(A, i, B, j, k0, k1, weights, T, p, q):
     wide_vectors()
     lanes = np.uint64(lanes_of(A))
-    sums = np.empty(lanes, A.dtype)
+    sums = empty(lanes, A.dtype)
     w = weights[k0:k1]
     for r in range(ROW_BLOCK):
         a = A[i + r, k0:k1]
