@@ -2,9 +2,9 @@
 
 A number x becomes the functions cos(k·π·u), k = 1, …, 6, of its relative rank u, with the weights 0.9^k;
 levels become one function each, with weights that make the sum of squares that of Pearson. Within each
-stratum functions have the mean 0, and so have the residuals r of the class. If a feature is independent of the
-class, alone or together with a partner, r is uncorrelated with the functions f and with their products (Neyman
-1937). Statistics:
+stratum functions have the mean 0, and so have the residuals r of the class. If a feature is independent of
+the class, alone or together with a partner, r is uncorrelated with the functions f and with their products
+(Neyman 1937). Statistics:
 
     single        S_j  = Σ_k  w_k     (Σ_n r_n f_k(x_nj))²
     interaction   T_ij = Σ_kl w_k w_l (Σ_n r_n f_k(x_ni) f_l(x_nj))²
