@@ -11,7 +11,6 @@ from highrelief.methods.smooth_tests import (
     N_FUNCTIONS,
     functions_of,
     residuals,
-    single_tests,
     smooth_tests,
 )
 
@@ -49,7 +48,7 @@ def slow_functions(x):
 
 
 def slow_tests(X, y):
-    """Deviates of features and pairs for two equally large classes, by loops over the formula."""
+    """Deviates of pairs for two equally large classes, by loops over the formula."""
     n, p = X.shape
     r = [(1.0 if label else -1.0) / sqrt(n) for label in y]
     functions = [slow_functions(list(X[:, j])) for j in range(p)]
@@ -60,7 +59,6 @@ def slow_tests(X, y):
     weights = [[gram[j][k][k] for k in range(N_FUNCTIONS)] for j in range(p)]
     products = [[each for row in gram[j] for each in row] for j in range(p)]
     sums = [sum(sum(a * b for a, b in zip(r, f, strict=True)) ** 2 for f in functions[j]) for j in range(p)]
-    single = [deviate(sums[j], weights[j], products[j]) for j in range(p)]
     conditional, interaction = np.full((p, p), -np.inf), np.full((p, p), -np.inf)
     for j in range(p):
         for i in range(p):
@@ -74,7 +72,7 @@ def slow_tests(X, y):
                 both = [a * b for a in products[i] for b in products[j]]
                 interaction[j, i] = deviate(T, of_pair, both)
                 conditional[j, i] = deviate(T + sums[j], of_pair + weights[j], both + products[j])
-    return np.array(single), conditional, interaction
+    return conditional, interaction
 
 
 def slow_pair(X, y, j, i, *, conditional):
@@ -103,8 +101,7 @@ class TestFormula:
         if kind == "correlated":
             X[:, 2:] += 2.0 * random.normal(size=(30, 1))
         found = smooth_tests(of_numbers(X), y, 2)
-        single, conditional, interaction = slow_tests(X, y)
-        np.testing.assert_allclose(found.single, single, atol=1e-4)
+        conditional, interaction = slow_tests(X, y)
         for z, partner, slow, is_conditional in (
             (found.conditional, found.partner, conditional, True),
             (found.interaction, found.interaction_partner, interaction, False),
@@ -177,11 +174,6 @@ class TestInvariances:
         np.testing.assert_allclose(one.conditional[order], other.conditional, atol=1e-4)
         np.testing.assert_array_equal(one.partner[order], np.append(order, -1)[other.partner])
 
-    def test_single_tests_are_those_of_all(self):
-        X, y = self.table()
-        functions = of_numbers(X)
-        np.testing.assert_array_equal(single_tests(functions, y, 2), smooth_tests(functions, y, 2).single)
-
     def test_a_missing_value_counts_neither_way(self):
         X, y = self.table()
         X, y = np.vstack([X, np.full((40, 150), np.nan)]), np.append(y, np.arange(40) % 2)
@@ -218,7 +210,7 @@ class TestFinds:
         y = (random.uniform(size=300) < np.where(strata, 0.9, 0.1)).astype(np.int64)
         found = smooth_tests(of_numbers(X, strata), y, 2, strata=strata)
         assert found.conditional.max() < 4.5
-        assert smooth_tests(of_numbers(X), y, 2).single.min() > 4.5
+        assert smooth_tests(of_numbers(X), y, 2).conditional.min() > 4.5
 
 
 class TestNoise:
@@ -233,8 +225,6 @@ class TestNoise:
         if kind == "rare class":
             y = (random.uniform(size=300) < 0.1).astype(np.int64)
         found = smooth_tests(of_numbers(X), y, int(y.max()) + 1)
-        assert abs(found.single.mean()) < 0.25
-        assert 0.8 < found.single.std() < 1.2
         # The largest of 299 deviates; its median if they are independent.
         expected = norm.isf(1.0 - 0.5 ** (1.0 / 299.0))
         assert np.median(found.interaction) == pytest.approx(expected, abs=0.35)
@@ -255,16 +245,15 @@ class TestNoise:
         X = random.normal(size=(400, 200))
         y = (X[:, 0] > 1.3).astype(np.int64)
         found = smooth_tests(of_numbers(X), y, 2)
-        assert found.single[0] > 8.0
+        assert found.conditional[0] > 6.0
         # 199 partners of one feature, and the largest deviates of 199 features.
         assert found.interaction[1:].max() < 5.5
 
     def test_one_class_and_constant_features_have_no_deviates(self):
         X = np.random.default_rng(10).normal(size=(20, 3))
         one = smooth_tests(of_numbers(X), np.zeros(20, np.int64), 2)
-        assert not one.single.any()
         assert not one.conditional.any()
         X[:, 1] = 2.0
         found = smooth_tests(of_numbers(X), np.arange(20) % 2, 2)
-        assert found.single[1] == 0.0
+        assert found.interaction[1] == 0.0
         assert 1 not in found.interaction_partner

@@ -30,7 +30,6 @@ from .smooth_tests import (
     Functions,
     SmoothTests,
     functions_of,
-    single_tests,
     smooth_tests,
 )
 
@@ -88,14 +87,13 @@ class HighRelief(CategoricalFeaturesMixin, FeatureWeighter):
 
     1. **Scan** of all pairs. Three statistics per feature: of the feature by itself (``"single"``), the
        largest given a partner (``"conditional"``), the largest of the interaction with a partner
-       (``"interaction"``), as normal deviates z. If all features are levels, such as genotypes, they are
-       those of :class:`PairScan`. Otherwise they are smooth tests (Neyman 1937): with weights
-       :math:`w_k = 0.9^k`, functions :math:`f_k(x) = \cos(k \pi u)`, k = 1, …, 6, of the relative rank u of
-       x, scaled to mean 0 and mean square 1, and residuals r of the class,
-       :math:`S_j = \sum_k w_k (\sum_n r_n f_k(x_{nj}))^2` for a feature,
-       :math:`T_{ij} = \sum_{kl} w_k w_l (\sum_n r_n f_k(x_{ni}) f_l(x_{nj}))^2` for an interaction, and
-       :math:`S_j + T_{ij}` for feature j given i. Levels beside numbers have one function each. Of a number
-       the test of Kruskal and Wallis counts instead of S if it is clearer.
+       (``"interaction"``). If all features are levels, such as genotypes, they are those of
+       :class:`PairScan`. Otherwise a number by itself is tested by its ranks (Kruskal and Wallis), and pairs
+       by smooth functions (Neyman 1937): with weights :math:`w_k = 0.9^k`, functions
+       :math:`f_k(x) = \cos(k \pi u)`, k = 1, …, 6, of the relative rank u of x, scaled to mean 0 and mean
+       square 1, and residuals r of the class, :math:`T_{ij} = \sum_{kl} w_k w_l (\sum_n r_n f_k(x_{ni})
+       f_l(x_{nj}))^2` for an interaction, and :math:`S_j + T_{ij}` with :math:`S_j = \sum_k w_k (\sum_n r_n
+       f_k(x_{nj}))^2` for feature j given i. Levels beside numbers have one function each.
     2. **Elimination** (``"local"``). ReliefF with 10 neighbors in rounds: of more than 256 features half
        stay, then 70 %, until two are left. The statistic is the largest weight of the feature in any round.
        Integers of at most 10 distinct values are categories here, as by
@@ -468,7 +466,7 @@ class _Table(NamedTuple):
         return self.codes[(np.cumsum(self.is_level) - 1)[features[self.is_level[features]]]]
 
     def levels_of(self, features: NDArray[np.int64]) -> Levels:
-        """Return features of a table of levels only."""
+        """Return features that are levels."""
         return Levels(self.codes_of(features), np.arange(features.size)[:, np.newaxis])
 
     def functions_of(self, features: NDArray[np.int64], strata: NDArray[np.int64] | None) -> Functions:
@@ -673,7 +671,7 @@ class _Search:
         partners[scanned] = np.where(among >= 0, scanned[among], -1)
         rest = np.setdiff1d(np.arange(n_features), scanned)
         if rest.size:
-            statistics[rest, 0] = self._single(self._single_z(rest, y, strata), rest, y, strata)
+            statistics[rest, 0] = self._single(rest, y, strata)
         null = np.empty((self.n_permutations, self.n_null, 3))
         for each in null:
             features = np.sort(self.generator.choice(n_features, self.n_null, replace=False))
@@ -699,48 +697,35 @@ class _Search:
         found: Scan | SmoothTests
         if table.is_level.all():
             found = scan_pairs(table.levels_of(features), y, self.n_classes, **options)
+            single = _normal_evidence(found.single)
         else:
             found = smooth_tests(table.functions_of(features, strata), y, self.n_classes, **options)
-        single = self._single(found.single, features, y, strata)
+            single = self._single(features, y, strata)
         of_pairs = _normal_evidence(np.column_stack([found.conditional, found.interaction]))
         partners = [np.full(features.size, -1), found.partner, found.interaction_partner]
         return np.column_stack([single, of_pairs]), np.column_stack(partners)
 
-    def _single_z(
+    def _single(
         self, features: NDArray[np.int64], y: NDArray[np.int64], strata: NDArray[np.int64] | None
     ) -> NDArray[np.float64]:
-        """Return the z that a scan gives single features, without the pairs."""
-        table = self.table
-        if table.is_level.all():
-            return single_statistics(
-                table.levels_of(features), np.arange(features.size), y, self.n_classes, strata, self.n_threads
+        """Return -log p of single features: of levels by their information, of numbers by their ranks."""
+        table, evidence = self.table, np.empty(features.size)
+        levels = np.flatnonzero(table.is_level[features])
+        if levels.size:
+            of_levels = table.levels_of(features[levels])
+            z = single_statistics(
+                of_levels, np.arange(levels.size), y, self.n_classes, strata, self.n_threads
             )
-
-        def part(start: int, end: int) -> NDArray[np.float64]:
-            return single_tests(table.functions_of(features[start:end], strata), y, self.n_classes, strata)
-
-        ranges = even_ranges(features.size, -(-features.size // _COLUMNS_AT_ONCE))
-        return np.concatenate(run_all(part, ranges, self.n_threads))
-
-    def _single(
-        self,
-        z: NDArray[np.float64],
-        features: NDArray[np.int64],
-        y: NDArray[np.int64],
-        strata: NDArray[np.int64] | None,
-    ) -> NDArray[np.float64]:
-        """Return -log p of single features: by their information z or, of numbers, by their ranks."""
-        evidence = _normal_evidence(z)
-        is_number = np.flatnonzero(~self.table.is_level[features])
+            evidence[levels] = _normal_evidence(z)
+        numbers = np.flatnonzero(~table.is_level[features])
         within = np.zeros(len(y), np.int64) if strata is None else strata
 
         def of_numbers(start: int, end: int) -> None:
-            which = is_number[start:end]
-            ranked = rank_evidence(self.table.X[:, features[which]], y, within, self.n_classes)
-            evidence[which] = np.maximum(evidence[which], ranked)
+            some = numbers[start:end]
+            evidence[some] = rank_evidence(table.X[:, features[some]], y, within, self.n_classes)
 
-        n_blocks = -(-is_number.size // _COLUMNS_AT_ONCE)
-        run_all(of_numbers, even_ranges(is_number.size, n_blocks), self.n_threads)
+        n_blocks = -(-numbers.size // _COLUMNS_AT_ONCE)
+        run_all(of_numbers, even_ranges(numbers.size, n_blocks), self.n_threads)
         return evidence
 
     def _permutation(self, strata: NDArray[np.int64] | None) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Smooth tests of numbers against classes, alone and in pairs, by smooth functions of their ranks.
+"""Smooth tests of pairs of numbers against classes, by smooth functions of their ranks.
 
 A number x becomes the functions cos(k·π·u), k = 1, …, 6, of its relative rank u, with the weights 0.9^k;
 levels become one function each, with weights that make the sum of squares that of Pearson. Within each
@@ -6,9 +6,8 @@ stratum functions have the mean 0, and so have the residuals r of the class. If 
 the class, alone or together with a partner, r is uncorrelated with the functions f and with their products
 (Neyman 1937). Statistics:
 
-    single        S_j  = Σ_k  w_k     (Σ_n r_n f_k(x_nj))²
     interaction   T_ij = Σ_kl w_k w_l (Σ_n r_n f_k(x_ni) f_l(x_nj))²
-    conditional   S_j + T_ij, of feature j given i
+    conditional   S_j + T_ij, of feature j given i, with S_j = Σ_k w_k (Σ_n r_n f_k(x_nj))²
 
 summed over the dimensions of r, one less than there are classes. These weighted sums of χ² variables become
 normal deviates by their means and variances. A few smooth functions see less than counts in many cells would,
@@ -56,8 +55,6 @@ class Functions(NamedTuple):
 class SmoothTests(NamedTuple):
     """Deviates, nearly normal for noise; 0, and a partner -1, where none is above 0."""
 
-    #: (n_features,) of the feature by itself; can be negative.
-    single: NDArray[np.float64]
     #: (n_features,) largest of the feature given a partner, and this partner.
     conditional: NDArray[np.float64]
     partner: NDArray[np.int64]
@@ -188,13 +185,6 @@ def residuals(y: NDArray[np.int64], n_classes: int, strata: NDArray[np.int64] | 
 # Tests
 
 
-def single_tests(
-    functions: Functions, y: NDArray[np.int64], n_classes: int, strata: NDArray[np.int64] | None = None
-) -> NDArray[np.float64]:
-    """Return the deviates of all features by themselves."""
-    return _Tests(functions, y, n_classes, strata).single()
-
-
 def smooth_tests(
     functions: Functions,
     y: NDArray[np.int64],
@@ -204,7 +194,7 @@ def smooth_tests(
     n_threads: int = 1,
     advance: Callable[[], object] = lambda: None,
 ) -> SmoothTests:
-    """Test all features and pairs of features.
+    """Test all pairs of features.
 
     Parameters
     ----------
@@ -245,7 +235,7 @@ def smooth_tests(
         ]
         if features.size:
             z[kind, features] = np.maximum(np.concatenate(run_all(tests.of_pairs, best, n_threads)), 0.0)
-    return SmoothTests(tests.single(), z[0], partners[0], z[1], partners[1])
+    return SmoothTests(z[0], partners[0], z[1], partners[1])
 
 
 def _tasks(n_blocks: int) -> list[tuple[int, int, int]]:
@@ -286,10 +276,6 @@ class _Tests:
             self.values.append(values * np.sqrt(ratio)[:, :, np.newaxis])
             self.sums[features] = ((self.values[-1] @ self.residuals.T) ** 2).sum(axis=(0, 2))
             self.places[features] = np.column_stack([np.full(features.size, block), np.arange(features.size)])
-
-    def single(self) -> NDArray[np.float64]:
-        """Return the deviates of all features."""
-        return self._deviates(self.sums, self.mean, self.half_variance)
 
     def of_blocks(self, block: int, first: int, end: int) -> list[tuple[Any, Any, Any, Any]]:
         """Test the pairs of a block with some others.
