@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from registry import long
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -83,7 +84,7 @@ def assert_gives_the_second_pass(kernel, dtype):
         np.testing.assert_allclose(found, expected, rtol=64 * 64 * np.finfo(dtype).eps)
 
 
-@pytest.mark.slow
+@long
 def test_limit_kernel_gives_distances_and_the_second_pass():
     """One test: to compile the kernel takes half a minute, in each process of pytest that needs it."""
     if shutil.which("g++") is None:
